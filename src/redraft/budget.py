@@ -1,0 +1,154 @@
+"""Caps, and the meter that reserves before every call."""
+
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
+
+from redraft.errors import ConfigError
+from redraft.records import Usage
+
+StopReason = Literal["budget", "deadline", "cancelled"]
+StopScope = Literal["answer", "run"]
+
+
+class Stop(BaseException):
+    """Ends work that would break a cap; an ordinary exception would become a score of 0 in DSPy.
+
+    Only `program.py` and `compiler.py` may catch it.
+
+    Attributes:
+        reason: Which kind of cap was reached.
+        scope: Whether the cap belongs to one answer or to the whole command.
+    """
+
+    def __init__(self, reason: StopReason, scope: StopScope) -> None:
+        self.reason: StopReason = reason
+        self.scope: StopScope = scope
+        super().__init__(f"{scope} stopped by {reason}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Caps:
+    """Hard stops for one answer; the first one reached ends the loop.
+
+    Attributes:
+        max_calls: Calls over all roles, retries and repair turns; 1 or more; None for no cap.
+        max_seconds: Wall time; above 0; None for no cap.
+    """
+
+    max_calls: int | None = None
+    max_seconds: float | None = None
+
+    def __post_init__(self) -> None:
+        if self.max_calls is not None and self.max_calls < 1:
+            raise ConfigError(
+                f"max_calls must be 1 or more, got {self.max_calls}; leave it out for no cap"
+            )
+        if self.max_seconds is not None and not self.max_seconds > 0:
+            raise ConfigError(
+                f"max_seconds must be above 0, got {self.max_seconds}; leave it out for no cap"
+            )
+
+
+class RunCaps(Caps):
+    """Hard stops for a whole command; the same fields as `Caps`."""
+
+    __slots__ = ()
+
+
+class Meter:
+    """Counts calls and reserves each one before it is made; safe under threads and tasks.
+
+    A meter may have a parent: an answer's meter reserves in the command's meter too, so neither
+    cap is ever overshot.
+
+    Args:
+        caps: The caps to keep.
+        parent: The meter of the command, if this one belongs to an answer.
+        clock: Seconds that only go forward; replaced in tests.
+    """
+
+    def __init__(
+        self,
+        caps: Caps | None = None,
+        *,
+        parent: "Meter | None" = None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._caps = caps or Caps()
+        self._parent = parent
+        self._clock = clock
+        self._started = clock()
+        self._lock = threading.Lock()
+        self._reserved = 0
+        self._spent = Usage()
+        self._cancelled = threading.Event()
+
+    @property
+    def scope(self) -> StopScope:
+        """`answer` for a meter with a parent, else `run`."""
+        return "run" if self._parent is None else "answer"
+
+    @property
+    def spent(self) -> Usage:
+        """Usage recorded so far, failed tries included."""
+        with self._lock:
+            return self._spent
+
+    @property
+    def calls_left(self) -> int | None:
+        """Calls that may still be reserved here; None for no cap."""
+        if self._caps.max_calls is None:
+            return None
+        with self._lock:
+            return self._caps.max_calls - self._reserved
+
+    @property
+    def seconds(self) -> float:
+        """Wall time since the meter was made."""
+        return self._clock() - self._started
+
+    @property
+    def seconds_left(self) -> float | None:
+        """Time until the nearest deadline, its parents' included; None for no deadline."""
+        own = None if self._caps.max_seconds is None else self._caps.max_seconds - self.seconds
+        parents = None if self._parent is None else self._parent.seconds_left
+        known = [left for left in (own, parents) if left is not None]
+        return min(known) if known else None
+
+    def cancel(self) -> None:
+        """Stop every later call, and the one in flight where its engine can."""
+        self._cancelled.set()
+
+    def check(self) -> None:
+        """Raise `Stop` if a deadline has passed or the work was cancelled; engines poll this."""
+        if self._parent is not None:
+            self._parent.check()
+        if self._cancelled.is_set():
+            raise Stop("cancelled", self.scope)
+        if self._caps.max_seconds is not None and self.seconds >= self._caps.max_seconds:
+            raise Stop("deadline", self.scope)
+
+    def reserve(self) -> None:
+        """Take one call from the cap before it is made.
+
+        Raises:
+            Stop: No call is left, the deadline has passed, or the work was cancelled; nothing is
+                reserved then, neither here nor in a parent.
+        """
+        self.check()
+        with self._lock:
+            if self._caps.max_calls is not None and self._reserved >= self._caps.max_calls:
+                raise Stop("budget", self.scope)
+            if self._parent is not None:
+                self._parent.reserve()
+            self._reserved += 1
+
+    def record(self, usage: Usage) -> None:
+        """Add what a call spent, here and in the parents."""
+        with self._lock:
+            self._spent = self._spent + usage
+        if self._parent is not None:
+            self._parent.record(usage)
