@@ -1,0 +1,22 @@
+"""Where text goes: answers to stdout, everything else to stderr."""
+
+import json
+import sys
+from collections.abc import Mapping
+
+from rich.console import Console
+
+
+def print_record(record: Mapping[str, object]) -> None:
+    """Print a record as JSON on stdout."""
+    print(json.dumps(record, ensure_ascii=False, indent=2))
+
+
+def print_note(text: str) -> None:
+    """Print a line about the work on stderr."""
+    print(text, file=sys.stderr)
+
+
+def stderr_console() -> Console:
+    """Return a console for stderr; it drops colours when stderr is no terminal."""
+    return Console(stderr=True, highlight=False, soft_wrap=True)
