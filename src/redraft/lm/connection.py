@@ -1,0 +1,88 @@
+"""Makes models from their names; no model is loaded and no network used before the first call."""
+
+import hashlib
+import runpy
+from collections.abc import Mapping
+from pathlib import Path
+
+from redraft.errors import ModelError
+from redraft.lm.cache import ReplyStore
+from redraft.lm.engine import Engine
+from redraft.lm.model import Model, Models
+from redraft.lm.names import check_model_name
+from redraft.lm.retry import Retry
+from redraft.lm.script import read_script
+from redraft.lm.scripted import Scripted
+from redraft.records import Role
+
+
+def connect(
+    names: Mapping[Role, str],
+    *,
+    root: Path,
+    recorded: Path | None = None,
+    retry: Retry | None = None,
+) -> Models:
+    """Return the models of the named roles; equal names share one engine.
+
+    Args:
+        names: The model of each role, `provider/model`.
+        root: The project's root; `scripted/FILE` is relative to it.
+        recorded: File of recorded replies that may be reused and added to; None for none. Only
+            offline commands use one, answering never does.
+        retry: Which failures are tried again.
+
+    Raises:
+        ModelError: A name is unknown, its file is missing or wrong, or its key is not set.
+        MissingExtraError: A model needs an optional part that is not installed.
+    """
+    store = None if recorded is None else ReplyStore(recorded)
+    models = {
+        name: Model(_engine(check_model_name(name), root), retry=retry, store=store)
+        for name in dict.fromkeys(names.values())
+    }
+    return Models(**{role: models[name] for role, name in names.items()})
+
+
+def _engine(name: str, root: Path) -> Engine:
+    provider, _, rest = name.partition("/")
+    if provider == "scripted":
+        return _scripted(name, root, rest)
+    raise ModelError(f"{name!r} is not a known model", model=name)
+
+
+def _scripted(name: str, root: Path, rest: str) -> Scripted:
+    file, _, function = rest.partition(".py:")
+    path = root / (f"{file}.py" if function else rest)
+    if not path.is_file():
+        raise ModelError(
+            f"there is no script {path}; scripted/FILE is relative to the project's root",
+            model=name,
+        )
+    if path.suffix == ".py":
+        return _from_function(name, path, function or "reply")
+    if path.suffix not in (".json", ".jsonl"):
+        raise ModelError(f"a script is a .json, .jsonl or .py file, not {path.name!r}", model=name)
+    script = read_script(path, name)
+    return Scripted(
+        script.entries,
+        name=name,
+        promises_schema=script.promises_schema,
+        context_tokens=script.context_tokens,
+    )
+
+
+def _from_function(name: str, path: Path, function: str) -> Scripted:
+    """Load a function from a file of the user's own, without leaving the file imported."""
+    try:
+        found = runpy.run_path(str(path)).get(function)
+    except (SyntaxError, ImportError, OSError) as error:
+        raise ModelError(f"the script {path} does not load: {error}", model=name) from error
+    if not callable(found):
+        raise ModelError(
+            f"the script {path} has no function {function!r}; define reply(request), "
+            f"or name another: scripted/{path.name}:FUNCTION",
+            model=name,
+        )
+    digest = hashlib.sha256(path.read_bytes() + function.encode()).hexdigest()
+    return Scripted(found, name=name, fingerprint=digest)

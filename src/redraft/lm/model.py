@@ -1,0 +1,180 @@
+"""A model as the rest of the code sees it, and the record of the models of all roles."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from dspy.clients.lm import LM
+from dspy.lm15 import Request, Response
+
+from redraft.budget import Meter
+from redraft.errors import ModelError
+from redraft.lm.cache import ReplyStore
+from redraft.lm.engine import Engine
+from redraft.lm.pipeline import Pipeline
+from redraft.lm.retry import Retry
+from redraft.records import Role
+
+
+class Model:
+    """One engine with its retries and its recorded replies; safe under threads and tasks.
+
+    Args:
+        engine: Answers; the model closes it.
+        retry: Which failures are tried again.
+        store: Recorded replies that may be reused; None to ask the engine every time.
+    """
+
+    def __init__(
+        self, engine: Engine, *, retry: Retry | None = None, store: ReplyStore | None = None
+    ) -> None:
+        self._engine = engine
+        self._retry = retry or Retry()
+        self._store = store
+
+    def __repr__(self) -> str:
+        return f"Model({self.name!r})"
+
+    @property
+    def name(self) -> str:
+        """The model as the user named it."""
+        return self._engine.name
+
+    @property
+    def fingerprint(self) -> str:
+        """Changes when equal requests may get other replies."""
+        return self._engine.fingerprint
+
+    @property
+    def context_tokens(self) -> int | None:
+        """Tokens that prompt and reply may have together; None when unknown."""
+        return self._engine.context_tokens
+
+    @property
+    def parallel(self) -> int:
+        """Requests that are worth having in flight at once; 1 or more."""
+        return self._engine.parallel
+
+    @property
+    def cost(self) -> float | None:
+        """Dollars per call: 0.0 where every call is free, None where that is unknown."""
+        return self._engine.cost_usd
+
+    def count_tokens(self, text: str) -> int | None:
+        """Return how many tokens `text` has as data; None where only the provider knows."""
+        return self._engine.count_tokens(text)
+
+    def lm(self, meter: Meter, *, replicate: int = 0) -> LM:
+        """Return the model for DSPy, reserving and recording in `meter`.
+
+        Making one is cheap: make one per meter and keep none.
+
+        Args:
+            meter: The meter of the answer or the command that pays.
+            replicate: Number of the repetition, from 0: each has its own recorded replies.
+        """
+        pipeline = Pipeline(
+            engine=self._engine,
+            meter=meter,
+            retry=self._retry,
+            store=self._store,
+            replicate=replicate,
+        )
+        return LM(
+            self.name,
+            engine=_SyncDoor(pipeline),
+            async_engine=_AsyncDoor(pipeline),
+            cache=False,
+            num_retries=0,
+        )
+
+    def close(self) -> None:
+        """Free what engine and store hold; calling it twice does no harm."""
+        self._engine.close()
+        if self._store is not None:
+            self._store.close()
+
+
+@dataclass(frozen=True)
+class Models:
+    """The model of each role; copying it, however deep, gives the same record.
+
+    DSPy copies programs freely and would otherwise copy engines with them.
+
+    Attributes:
+        drafter: Writes drafts.
+        checker: Judges drafts by the program's criteria.
+        reviser: Writes revised drafts; the drafter where it is None.
+        proposer: Proposes instructions while compiling.
+        judge: Judges the rubric's judged measures.
+    """
+
+    drafter: Model | None = None
+    checker: Model | None = None
+    reviser: Model | None = None
+    proposer: Model | None = None
+    judge: Model | None = None
+
+    def __copy__(self) -> "Models":
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> "Models":
+        return self
+
+    def of(self, role: Role) -> Model:
+        """Return the model of a role.
+
+        Raises:
+            ModelError: No model is named for it.
+        """
+        model = self._by_role()[role]
+        if model is None:
+            raise ModelError(
+                f"no model is named for the {role}; name one with --{role}-lm, "
+                f"or {role}_lm under [tool.redraft] in pyproject.toml",
+                model="",
+            )
+        return model
+
+    def names(self) -> dict[Role, str]:
+        """Return the names of the models, by role; roles without one are left out."""
+        return {role: model.name for role, model in self._by_role().items() if model is not None}
+
+    def close(self) -> None:
+        """Close every model; calling it twice does no harm."""
+        for model in {id(model): model for model in self._by_role().values()}.values():
+            if model is not None:
+                model.close()
+
+    def _by_role(self) -> dict[Role, Model | None]:
+        return {
+            "drafter": self.drafter,
+            "checker": self.checker,
+            "reviser": self.reviser or self.drafter,
+            "proposer": self.proposer,
+            "judge": self.judge,
+        }
+
+
+class _Door:
+    """What DSPy reads from an engine, whichever way it calls it."""
+
+    def __init__(self, pipeline: Pipeline) -> None:
+        self._pipeline = pipeline
+
+    @property
+    def supports_response_schema(self) -> bool:
+        return self._pipeline.engine.supports_response_schema
+
+    @property
+    def supported_params(self) -> frozenset[str]:
+        return self._pipeline.engine.supported_params
+
+
+class _SyncDoor(_Door):
+    def complete(self, request: Request) -> Response:
+        return self._pipeline.complete(request)
+
+
+class _AsyncDoor(_Door):
+    async def complete(self, request: Request) -> Response:
+        return await self._pipeline.acomplete(request)
