@@ -112,11 +112,13 @@ class MeasureError(RedraftError):
     """A user's measure raised, or returned no finite number in [0, 1].
 
     Attributes:
+        program: Name of the program; empty for a rubric made in memory.
         measure_id: The measure.
         row_id: The row.
     """
 
-    def __init__(self, message: str, *, measure_id: str, row_id: str) -> None:
+    def __init__(self, message: str, *, program: str, measure_id: str, row_id: str) -> None:
+        self.program = program
         self.measure_id = measure_id
         self.row_id = row_id
         super().__init__(message)
