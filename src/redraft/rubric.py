@@ -38,11 +38,11 @@ class Measure:
     def __post_init__(self) -> None:
         if not isinstance(self.id, str) or not self.id.strip():
             raise RubricError(f"a measure's id must be a word, got {self.id!r}")
-        weight = self.weight
-        if not isinstance(weight, Real) or not math.isfinite(weight) or weight < 0:
+        weight = _number(self.weight)
+        if weight is None or weight < 0:
             raise RubricError(
                 f"measure {self.id!r}: the weight must be a finite number of 0 or more, got "
-                f"{weight!r}; use 0 to report the measure without scoring it"
+                f"{self.weight!r}; use 0 to report the measure without scoring it"
             )
         if not callable(self.fn):
             raise RubricError(
@@ -96,7 +96,8 @@ class Rubric:
         if not any(measure.weight > 0 for measure in self.measures):
             given = ", ".join(ids) or "there are no measures"
             raise RubricError(f"no measure has a weight above 0 ({given}); a score needs one")
-        if not isinstance(self.passing, Real) or not 0 <= self.passing <= 1:
+        passing = _number(self.passing)
+        if passing is None or not 0 <= passing <= 1:
             raise RubricError(f"passing must be a number in [0, 1], got {self.passing!r}")
 
     def score(self, row: Row, draft: str) -> Score:
@@ -145,16 +146,16 @@ class Rubric:
 
     def _measure(self, measure: Measure, row: Row, draft: str) -> tuple[float, str]:
         try:
-            measured = measure.fn(row, draft)
+            measured: object = measure.fn(row, draft)
         except Exception as error:
             message = f"raised {type(error).__name__}: {error}{_place(error)}"
             raise self._error(measure, row, message) from error
-        value, sentence = measured if _is_pair(measured) else (measured, "")
-        if not isinstance(value, Real) or not 0 <= value <= 1:
+        value, sentence = _split(measured)
+        if value is None or not 0 <= value <= 1:
             raise self._error(
                 measure, row, f"returned {measured!r}; return a number in [0, 1], or that and text"
             )
-        return float(value), sentence
+        return value, sentence
 
     def _error(self, measure: Measure, row: Row, message: str) -> MeasureError:
         file = f"metrics/{self.name}.py: " if self.name else ""
@@ -178,8 +179,17 @@ def load_rubric(root: Path, name: str) -> Rubric:
     return replace(rubric, name=name)
 
 
-def _is_pair(measured: object) -> bool:
-    return isinstance(measured, tuple) and len(measured) == 2 and isinstance(measured[1], str)
+def _split(measured: object) -> tuple[float | None, str]:
+    """Return value and sentence of what a measure returned; no value where it is neither."""
+    match measured:
+        case (value, str(sentence)):
+            return _number(value), sentence
+        case _:
+            return _number(measured), ""
+
+
+def _number(value: object) -> float | None:
+    return float(value) if isinstance(value, Real) and math.isfinite(value) else None
 
 
 def _place(error: Exception) -> str:
