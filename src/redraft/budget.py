@@ -67,6 +67,7 @@ class Meter:
     Args:
         caps: The caps to keep.
         parent: The meter of the command, if this one belongs to an answer.
+        scope: Whose caps these are; by default `run` without a parent, else `answer`.
         clock: Seconds that only go forward; replaced in tests.
     """
 
@@ -75,10 +76,12 @@ class Meter:
         caps: Caps | None = None,
         *,
         parent: "Meter | None" = None,
+        scope: StopScope | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._caps = caps or Caps()
         self._parent = parent
+        self._scope: StopScope = scope or ("run" if parent is None else "answer")
         self._clock = clock
         self._started = clock()
         self._lock = threading.Lock()
@@ -88,8 +91,8 @@ class Meter:
 
     @property
     def scope(self) -> StopScope:
-        """`answer` for a meter with a parent, else `run`."""
-        return "run" if self._parent is None else "answer"
+        """Whether the caps are those of one answer or of the whole command."""
+        return self._scope
 
     @property
     def spent(self) -> Usage:

@@ -1,0 +1,289 @@
+"""One answer under way: each step of the loop as calls that somebody else makes."""
+
+import hashlib
+import json
+from collections.abc import Callable, Generator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from redraft.adapter import CallSettings, Reply, as_text
+from redraft.budget import Caps, Meter
+from redraft.errors import CheckError
+from redraft.loop import Checked, CheckStep, Drafted, Failed, Halted, Outcome, ReviseStep, Step
+from redraft.records import (
+    Answer,
+    Check,
+    Criterion,
+    Failure,
+    Loop,
+    Options,
+    Role,
+    Verdict,
+)
+from redraft.signatures import CRITERIA, DRAFT, FINDINGS, GAPS, PREVIOUS_DRAFT
+from redraft.verdict import (
+    Review,
+    findings_schema,
+    make_verdict,
+    review_reply,
+    run_checks,
+    unusable_reply,
+)
+
+_DEFAULT_OPTIONS = Options()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AnswerRun:
+    """Circumstances of one answer that are not part of the program.
+
+    Attributes:
+        seed: Run seed; with `seed_key` and the attempt it makes the seed of every call.
+        seed_key: The row's id, or None for the digest of the inputs.
+        row_id: The row, for errors; None while answering.
+        meter: The command's meter, in which every call is reserved as well.
+        caps: Hard stops of this answer.
+        strict: Whether a check that raises is an error; otherwise it ends `checker_failed`.
+    """
+
+    seed: int = 0
+    seed_key: str | None = None
+    row_id: str | None = None
+    meter: Meter | None = None
+    caps: Caps | None = None
+    strict: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Spec:
+    """What tuning does not change of a program; copies of a program share it.
+
+    Attributes:
+        name: The program's name; empty for one made in memory.
+        inputs: Fields that a caller gives.
+        draft_inputs: Input fields of the drafter, prepared ones included.
+        draft_field: The output that is the draft.
+        checks: In order.
+        criteria: In order.
+        prepare: `prepare(inputs) -> dict`, or None.
+        prepared: Predictor fields that `prepare` supplies.
+        files: Files that `prepare` or the checks read, relative to `programs/NAME/`.
+        sources: The user's own `check` and `revise` signatures, or None.
+    """
+
+    name: str = ""
+    inputs: tuple[str, ...] = ()
+    draft_inputs: tuple[str, ...] = ()
+    draft_field: str = ""
+    checks: tuple[Check, ...] = ()
+    criteria: tuple[Criterion, ...] = ()
+    prepare: Callable[[dict[str, Any]], Mapping[str, object]] | None = None
+    prepared: tuple[str, ...] = ()
+    files: tuple[str, ...] = ()
+    sources: tuple[Any, Any] = (None, None)
+
+    def __deepcopy__(self, memo: dict[int, object]) -> "Spec":
+        return self
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One call of a predictor that is to be made."""
+
+    predictor: str
+    fields: Mapping[str, Any]
+    settings: CallSettings
+
+
+@dataclass(frozen=True, slots=True)
+class NoReply:
+    """A call that gave nothing usable, and what the model said all the same."""
+
+    failure: Failure
+    text: str = ""
+
+
+CallOutcome = Reply | NoReply | Halted
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """The state of one answer; nothing in it is shared with another.
+
+    Attributes:
+        spec: The program's fixed part.
+        loop: Its loop settings.
+        options: By role.
+        facts: Inputs and what `prepare` added.
+        checker_digest: Digest of checks, criteria and the checker's prompt.
+        run: Circumstances of this answer.
+    """
+
+    spec: Spec
+    loop: Loop
+    options: Mapping[Role, Options]
+    facts: Mapping[str, Any]
+    checker_digest: str
+    run: AnswerRun
+
+    def perform(self, step: Step) -> Generator[Call, CallOutcome, Outcome]:
+        """Yield the calls that a step needs, be sent what came of each, return its outcome."""
+        if isinstance(step, CheckStep):
+            return (yield from self._check(step))
+        if isinstance(step, ReviseStep):
+            call = self._revise_call(step)
+        else:
+            again = step.number > 1
+            call = Call(
+                DRAFT, self.draft_fields, self.settings("drafter", step.number, again=again)
+            )
+        result = yield call
+        if isinstance(result, Halted):
+            return result
+        if isinstance(result, NoReply):
+            return Failed(result.failure)
+        return Drafted(str(result.fields[self.spec.draft_field]))
+
+    @property
+    def draft_fields(self) -> dict[str, Any]:
+        """Values of the drafter's input fields."""
+        return {name: self.facts[name] for name in self.spec.draft_inputs}
+
+    def _revise_call(self, step: ReviseStep) -> Call:
+        gaps = "\n".join(f"- {gap}" for gap in step.gaps)
+        fields = self.draft_fields | {PREVIOUS_DRAFT: step.draft, GAPS: gaps}
+        return Call("revise", fields, self.settings("reviser", step.number))
+
+    def _check(self, step: CheckStep) -> Generator[Call, CallOutcome, Outcome]:
+        try:
+            findings = run_checks(
+                self.spec.checks,
+                self.facts,
+                step.draft,
+                program=self.spec.name,
+                row_id=self.run.row_id,
+            )
+        except CheckError as error:
+            if self.run.strict:
+                raise
+            failure = Failure("check_error", "checker", str(error))
+            return Checked(make_verdict((), step.draft, self.checker_digest, failure=failure))
+        failed = any(f.must_pass and f.status != "met" for f in findings)
+        criteria = self.spec.criteria
+        if not criteria or (failed and not self.loop.ask_after_failed_checks):
+            return Checked(
+                make_verdict(
+                    findings,
+                    step.draft,
+                    self.checker_digest,
+                    not_asked=[c.id for c in criteria],
+                    must_ask=any(c.must_pass for c in criteria),
+                )
+            )
+        asked = yield from self._ask(step)
+        if isinstance(asked, Halted):
+            return asked
+        review, reply, outage = asked
+        verdict = make_verdict(
+            (*findings, *review.findings),
+            step.draft,
+            self.checker_digest,
+            reply=reply,
+            failure=outage,
+        )
+        return Checked(verdict)
+
+    def _ask(
+        self, step: CheckStep
+    ) -> Generator[Call, CallOutcome, Halted | tuple[Review, str, Failure | None]]:
+        first = yield self._check_call(step)
+        if isinstance(first, Halted):
+            return first
+        review, outage = self._reviewed(first, step.draft)
+        if outage is not None or not review.needs_repair or _is_too_long(first):
+            return review, first.text, outage
+        second = yield self._check_call(step, review, first.text)
+        if isinstance(second, Halted):
+            return second
+        review, outage = self._reviewed(second, step.draft)
+        return review, second.text, outage
+
+    def _reviewed(self, result: Reply | NoReply, draft: str) -> tuple[Review, Failure | None]:
+        criteria = self.spec.criteria
+        if isinstance(result, Reply):
+            hidden = [check.id for check in self.spec.checks]
+            return review_reply(result.text, criteria, draft, hidden_ids=hidden), None
+        outage = result.failure if result.failure.kind == "outage" else None
+        return unusable_reply(criteria, result.failure.message), outage
+
+    def _check_call(
+        self, step: CheckStep, review: Review | None = None, first_reply: str = ""
+    ) -> Call:
+        settings = self.settings("checker", step.number)
+        if review is not None:
+            settings = replace(
+                settings,
+                seed=settings.seed + 1,
+                repair=_repair_text(review),
+                first_reply=first_reply,
+            )
+        return Call("check", self.check_fields(step.draft), settings)
+
+    def check_fields(self, draft: str) -> dict[str, Any]:
+        """Values of the checker's input fields: the task, the draft and the criteria."""
+        return self.draft_fields | {DRAFT: draft, CRITERIA: criteria_text(self.spec.criteria)}
+
+    def settings(self, role: Role, attempt: int = 1, *, again: bool = False) -> CallSettings:
+        """Return how a role is called on an attempt; `again` draws the same request anew."""
+        options = self.options.get(role, _DEFAULT_OPTIONS)
+        settings = CallSettings(
+            role=role,
+            max_tokens=options.max_tokens,
+            temperature=options.resample_temperature if again else options.temperature,
+            seed=call_seed(self.run.seed, self.seed_key, attempt),
+        )
+        if role != "checker":
+            return settings
+        return replace(
+            settings,
+            system_fields=(CRITERIA,),
+            fenced=DRAFT,
+            fence_key=self.checker_digest,
+            schema={FINDINGS: findings_schema(self.spec.criteria)},
+            raw=FINDINGS,
+        )
+
+    @property
+    def seed_key(self) -> str:
+        """What stands for the row in seeds: its id, or a digest of the inputs."""
+        return _digest(self.facts) if self.run.seed_key is None else self.run.seed_key
+
+
+def criteria_text(criteria: Sequence[Criterion]) -> str:
+    """Return the criteria as the checker reads them, one a line with its id."""
+    return "\n".join(f"- {c.id}: {c.statement}" for c in criteria)
+
+
+def call_seed(run_seed: int, key: str, attempt: int) -> int:
+    """Return a call's seed in [0, 2**31 - 2], the same for the same run, row and attempt."""
+    text = json.dumps([run_seed, key, attempt])
+    return int.from_bytes(hashlib.sha256(text.encode()).digest()[:4]) % (2**31 - 1)
+
+
+def returned_verdict(answer: Answer) -> Verdict | None:
+    """Return the verdict on the draft that an answer returns; None where it was not judged."""
+    return None if answer.returned is None else answer.attempts[answer.returned - 1].verdict
+
+
+def _digest(facts: Mapping[str, Any]) -> str:
+    text = json.dumps({k: as_text(v) for k, v in facts.items()}, sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _is_too_long(result: Reply | NoReply) -> bool:
+    return isinstance(result, NoReply) and result.failure.kind == "too_long"
+
+
+def _repair_text(review: Review) -> str:
+    problems = "\n".join(f"- {problem}" for problem in review.problems)
+    return f"That reply cannot be used:\n{problems}\nJudge again and reply in the form asked for."
