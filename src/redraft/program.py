@@ -198,7 +198,7 @@ class Program(dspy.Module):  # type: ignore[misc]  # DSPy has no types
         predictors = {name: state_of(predictor) for name, predictor in self.named_predictors()}
         return ProgramState(predictors, self._loop, dict(self._options))
 
-    def withstate_of(self, state: ProgramState) -> "Program":
+    def with_state(self, state: ProgramState) -> "Program":
         """Return a copy with other instructions, demos, loop settings and options.
 
         Raises:
