@@ -48,7 +48,7 @@ LIBRARIES: dict[str, str] = {
     "sqlite3": "redraft.traces redraft.lm.cache redraft.optimizers.table",
     "typer": "redraft.cli.*",
     "rich": "redraft.cli.*",
-    "numpy": "redraft.statistics",
+    "numpy": "redraft.statistics.*",
     "scipy": "redraft.statistics",
     "statsmodels": "redraft.statistics",
     "pandas": "redraft.report.frames",

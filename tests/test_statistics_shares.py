@@ -6,7 +6,7 @@ import pytest
 from scipy import stats
 
 from redraft.errors import ComparisonError
-from redraft.shares import holm, mcnemar_exact, upper_bound, wilson
+from redraft.statistics import holm, mcnemar_exact, upper_bound, wilson
 
 
 @pytest.mark.parametrize(("successes", "n"), [(0, 20), (3, 20), (20, 20), (150, 400)])

@@ -1,17 +1,13 @@
-"""Paired differences with intervals, p and power; rows of one group are kept together."""
+"""Paired differences with intervals and p; rows of one group are kept together."""
 
 import math
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
-from statistics import NormalDist
-from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from redraft.errors import ComparisonError
-
-GateVerdict = Literal["confirmed", "likely", "not_confirmed", "worse"]
 
 # Below this many rows, or groups, that differ, a sign-flip cannot reach 2.5 % on one side.
 FEWEST_FOR_A_CLAIM = 6
@@ -111,8 +107,8 @@ def mean_difference(
     Raises:
         ComparisonError: There are no rows, or a difference is no finite number.
     """
-    values, codes = _units(differences, groups)
-    sums, sizes = _by_group(values, codes)
+    values, codes = by_row(differences, groups)
+    sums, sizes = by_group(values, codes)
     estimate = float(values.mean())
     differing = _differing(values, codes)
     counts = (len(values), len(sums), differing)
@@ -136,8 +132,8 @@ def mean_interval(
     Raises:
         ComparisonError: There are no rows, or a value is no finite number.
     """
-    numbers, codes = _units(values, groups)
-    sums, sizes = _by_group(numbers, codes)
+    numbers, codes = by_row(values, groups)
+    sums, sizes = by_group(numbers, codes)
     mean = float(numbers.mean())
     if len(sums) < FEWEST_FOR_A_CLAIM:
         return mean, None, None
@@ -145,7 +141,7 @@ def mean_interval(
     return mean, min(low, mean), max(high, mean)
 
 
-def _units(
+def by_row(
     values: Sequence[float], groups: Sequence[Hashable] | None
 ) -> tuple[Floats, NDArray[np.intp]]:
     """Check the values and number their groups in order of first appearance."""
@@ -163,7 +159,7 @@ def _units(
     return numbers, np.array([seen.setdefault(group, len(seen)) for group in groups])
 
 
-def _by_group(values: Floats, codes: NDArray[np.intp]) -> tuple[Floats, Floats]:
+def by_group(values: Floats, codes: NDArray[np.intp]) -> tuple[Floats, Floats]:
     """Return sum and number of rows of each group."""
     sizes = np.bincount(codes).astype(np.float64)
     sums = np.zeros(len(sizes))
@@ -218,98 +214,3 @@ def _sign_flip(sums: Floats, *, seed: int, flips: int) -> tuple[float, float, fl
     added = 0 if exact else 1
     both, greater, less = ((int(e.sum()) + added) / (len(flipped) + added) for e in extreme)
     return both, greater, less
-
-
-def smallest_detectable(
-    differences: Sequence[float],
-    *,
-    groups: Sequence[Hashable] | None = None,
-    level: float = 0.04,
-    power: float = 0.8,
-) -> float | None:
-    """Return the smallest mean gain that rows like these would show.
-
-    "Show" means a one-sided p below `level` and an interval above 0. The gain is
-    (t(1 - level) + t(power)) standard errors, with the two hypothetical rows of `mean_difference`
-    in the standard error; simulated, it is shown in 0.8 to 0.95 of data sets
-    (`python benchmarks/coverage.py`).
-
-    Args:
-        differences: One per row, as measured; their mean does not matter, only their spread.
-        groups: Group of each row; each row is its own group where it is left out.
-        level: One-sided level at which a gain counts as shown.
-        power: Share of repetitions in which it should be shown.
-
-    Returns:
-        A gain in (0, 1]; None where there are fewer than six groups or a gain of 1 would not do.
-
-    Raises:
-        ComparisonError: There are no rows, or a difference is no finite number.
-    """
-    values, codes = _units(differences, groups)
-    sums, sizes = _by_group(values, codes)
-    squares = float(np.sum((sums - values.mean() * sizes) ** 2))
-    return _detectable(squares, rows=len(values), groups=len(sums), level=level, power=power)
-
-
-def detectable_with(
-    spread: float, *, rows: int, groups: int, level: float = 0.04, power: float = 0.8
-) -> float | None:
-    """Return what `smallest_detectable` would, before anything is measured.
-
-    Args:
-        spread: A guess at the standard deviation of the per-row differences, 0 or more.
-        rows: Rows that will be measured.
-        groups: Groups among them; rows of one group are taken to differ alike.
-        level: One-sided level at which a gain counts as shown.
-        power: Share of repetitions in which it should be shown.
-    """
-    squares = spread**2 * rows * rows / max(1, groups)
-    return _detectable(squares, rows=rows, groups=groups, level=level, power=power)
-
-
-def _detectable(
-    squares: float, *, rows: int, groups: int, level: float, power: float
-) -> float | None:
-    if groups < FEWEST_FOR_A_CLAIM:
-        return None
-    # The interval is at 2.5 % on a side, so a laxer level cannot show more.
-    reach = _student(1 - min(level, 0.025), groups - 1) + _student(power, groups - 1)
-    error = math.sqrt((squares + 2) * groups / (groups - 1)) / (rows + 2)
-    gain = reach * error
-    return gain if gain <= 1 else None
-
-
-def _student(share: float, freedom: int) -> float:
-    """Return a quantile of Student's t by its expansion around the normal one."""
-    z = NormalDist().inv_cdf(share)
-    cube, fifth = z * z * z, z * z * z * z * z
-    return z + (cube + z) / (4 * freedom) + (5 * fifth + 16 * cube + 3 * z) / (96 * freedom**2)
-
-
-def look_level(number: int) -> float:
-    """Return the gate's one-sided level for a look.
-
-    The levels of all looks together stay below 0.0915, so tries with nothing to win end in a
-    promotion in less than 10 % of cases, however many there are.
-
-    Args:
-        number: Of the look, from 1, since the rows changed or a gain was last confirmed.
-
-    Raises:
-        ValueError: `number` is below 1.
-    """
-    if number < 1:
-        raise ValueError(f"looks are counted from 1, got {number}")
-    return 0.04 * math.pow(number, -1.6)
-
-
-def gate_verdict(effect: Effect, level: float) -> GateVerdict:
-    """Return what the gate says of compiled against opponent at its one-sided level."""
-    if effect.p_greater is None or effect.p_less is None:
-        return "not_confirmed"
-    if effect.p_greater < level:
-        return "confirmed"
-    if effect.p_less < level:
-        return "worse"
-    return "likely" if effect.p_greater < 2 * level else "not_confirmed"
