@@ -171,8 +171,8 @@ def record_outcome(
     with _locked(path) as file:
         if all(look.number != look_number for look in _parse(_content(file), path).looks):
             raise ProjectError(f"{path} has no look {look_number}; record the look first")
-        line = {"outcome_of": look_number, "outcome": outcome, "when": _now()}
-        _append(file, line if artifact_id is None else {**line, "artifact_id": artifact_id})
+        line = {"outcome_of": look_number, "outcome": outcome, "artifact_id": artifact_id}
+        _append(file, {**line, "when": _now()})
 
 
 @contextmanager
@@ -260,9 +260,10 @@ def _apply(line: object, found: dict[int, Look]) -> bool:
         case {
             "outcome_of": int(number),
             "outcome": "confirmed" | "likely" | "not_confirmed" | "worse" as outcome,
+            "artifact_id": str() | None as artifact_id,
         } if number in found:
-            artifact_id = line.get("artifact_id", found[number].artifact_id)
-            found[number] = replace(found[number], outcome=outcome, artifact_id=artifact_id)
+            known = artifact_id or found[number].artifact_id
+            found[number] = replace(found[number], outcome=outcome, artifact_id=known)
         case _:
             return False
     return True
