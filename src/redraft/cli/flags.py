@@ -60,7 +60,7 @@ Rows = Annotated[
     ),
 ]
 Seed = Annotated[
-    int, typer.Option("--seed", metavar="N", min=0, help="Seed of splits, search and sampling.")
+    int, typer.Option("--seed", metavar="N", min=0, help="Seed of the search and of sampling.")
 ]
 DryRun = Annotated[
     bool, typer.Option("--dry-run", help="Say how many calls it would take, and spend nothing.")

@@ -1,0 +1,83 @@
+"""`redraft evaluate`: a program's score on one split of its rows."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from redraft.budget import Meter, RunCaps
+from redraft.cli import flags
+from redraft.cli.numbers import interval, number
+from redraft.cli.opening import ModelFlags, open_models, open_program
+from redraft.cli.output import print_note, print_record
+from redraft.cli.progress import progress_bar, spent_so_far
+from redraft.cli.spending import agree_to_spend, answer_calls, print_estimate
+from redraft.evaluator import Evaluation, EvaluationRun, evaluate
+from redraft.project import find_root
+from redraft.records import Split
+from redraft.trainset import load_trainset
+
+EXAMPLE = "redraft evaluate product_blurb --rows 5"
+
+
+def command(
+    name: flags.Name,
+    *,
+    split: Annotated[Split, typer.Option("--split", help="The rows to answer.")] = "val",
+    rows: flags.Rows = None,
+    artifact: flags.Artifact = None,
+    allow_drift: flags.AllowDrift = False,
+    seed: flags.Seed = 0,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            "--out", metavar="FILE", show_default="none", help="Write one JSON object a row here."
+        ),
+    ] = None,
+    lm: flags.Lm = None,
+    drafter_lm: flags.DrafterLm = None,
+    checker_lm: flags.CheckerLm = None,
+    reviser_lm: flags.ReviserLm = None,
+    max_calls: flags.MaxCalls = None,
+    max_seconds: flags.MaxSeconds = None,
+    dry_run: flags.DryRun = False,
+    as_json: flags.Json = False,
+) -> None:
+    """Answer the rows of one split and print the mean score."""
+    root = find_root()
+    caps = RunCaps(max_calls=max_calls, max_seconds=max_seconds)
+    named = ModelFlags(lm=lm, drafter=drafter_lm, checker=checker_lm, reviser=reviser_lm)
+    models = open_models(root, named, reuse_replies=True)
+    program = open_program(root, name, artifact=artifact, models=models, allow_drift=allow_drift)
+    count = len(load_trainset(root, name).split(split)[:rows])
+    calls = answer_calls(program).times(count)
+    if dry_run:
+        print_estimate(calls, models, as_json=as_json)
+    agree_to_spend(calls, models, caps)
+    with progress_bar(f"evaluate {name}") as progress:
+        run = EvaluationRun(seed=seed, meter=Meter(caps), progress=progress, sink=out)
+        evaluation = evaluate(program, root=root, split=split, limit=rows, run=run)
+    models.close()
+    if as_json:
+        print_record(evaluation.record())
+    else:
+        print(evaluation_text(evaluation))
+    for reason in evaluation.reasons:
+        print_note(f"Not measured: {reason}")
+    raise typer.Exit(1 if evaluation.not_measured else 0)
+
+
+def evaluation_text(evaluation: Evaluation) -> str:
+    """Return an evaluation as a person reads it."""
+    answered_by = evaluation.artifact_id or "base"
+    lines = [
+        f"{evaluation.program} ({answered_by}) on {evaluation.n} rows of {evaluation.split}",
+        f"score       {number(evaluation.mean)} {interval(evaluation.low, evaluation.high)}",
+        f"pass rate   {number(evaluation.pass_rate)}",
+        f"revisions   {number(evaluation.revisions_mean)} a row, "
+        f"{number(evaluation.cap_hit_rate)} of the rows ended at a cap",
+        f"spent       {spent_so_far(evaluation.usage)}",
+    ]
+    if evaluation.not_measured:
+        lines.append(f"not measured: {evaluation.not_measured} rows")
+    return "\n".join(lines)

@@ -1,0 +1,67 @@
+"""What a command opens before it works: the project's models and the program that answers."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from redraft.artifact import current, load
+from redraft.cli.output import print_note
+from redraft.lm import Models, connect, model_names
+from redraft.program import Program
+from redraft.project import read_config
+
+REPLIES = Path(".redraft") / "replies.sqlite"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelFlags:
+    """The models named on the command line; None where a flag was left out."""
+
+    lm: str | None = None
+    drafter: str | None = None
+    checker: str | None = None
+    reviser: str | None = None
+
+
+def open_models(root: Path, flags: ModelFlags, *, reuse_replies: bool = False) -> Models:
+    """Connect the models that flags and settings name.
+
+    Args:
+        root: The project.
+        flags: What the command line says.
+        reuse_replies: Whether replies recorded in the project may be used again; never for an
+            answer.
+    """
+    names = model_names(
+        read_config(root).models,
+        {
+            "lm": flags.lm,
+            "drafter": flags.drafter,
+            "checker": flags.checker,
+            "reviser": flags.reviser,
+        },
+    )
+    return connect(names, root=root, recorded=root / REPLIES if reuse_replies else None)
+
+
+def choose_artifact(root: Path, name: str, asked: str | None) -> str:
+    """Return which artifact answers: the one asked for, else the promoted one, else `base`."""
+    if asked is not None:
+        return asked
+    promoted = current(root, name)
+    if promoted is None:
+        print_note(f"{name}: no artifact is promoted, so the program answers as its file stands.")
+        return "base"
+    return promoted
+
+
+def open_program(
+    root: Path,
+    name: str,
+    *,
+    artifact: str | None,
+    models: Models | None = None,
+    allow_drift: bool = False,
+) -> Program:
+    """Load the program that a command asked for; without `models` it can only be rendered."""
+    chosen = choose_artifact(root, name, artifact)
+    return load(name, artifact=chosen, root=root, models=models, allow_drift=allow_drift)
