@@ -178,7 +178,7 @@ class TurnAdapter(dspy.Adapter):  # type: ignore[misc]  # DSPy has no types
         elif self.settings.raw is not None:
             fields = dict.fromkeys(signature.output_fields, "") | {self.settings.raw: text}
         else:
-            fields = _parsed(signature, text, self.settings.role)
+            fields = parsed_fields(signature, text, self.settings.role)
         self.reply = Reply(fields, text)
         return [fields]
 
@@ -212,6 +212,24 @@ def usable_text(response: Response, settings: CallSettings) -> str:
     if not text:
         raise _failed("empty", settings.role, "the reply was empty")
     return text
+
+
+def parsed_fields(signature: type[Signature], text: str, role: Role) -> dict[str, Any]:
+    """Return a structured reply's output fields as their types.
+
+    Raises:
+        CallError: It is not the JSON object that was asked for.
+    """
+    start, end = text.find("{"), text.rfind("}")
+    try:
+        found = json.loads(text[start : end + 1])
+        return {
+            name: pydantic.TypeAdapter(info.annotation).validate_python(found[name])
+            for name, info in signature.output_fields.items()
+        }
+    except (ValueError, KeyError, RecursionError) as error:
+        message = f"the reply is not the JSON object that was asked for: {error}"
+        raise _failed("unparsable", role, message, text) from error
 
 
 def translated(error: lm_errors.DSPyError, role: Role) -> Exception:
@@ -347,16 +365,3 @@ def _closing_turns(task: str, settings: CallSettings) -> list[Message]:
         Message.assistant(settings.first_reply),
         Message.user(settings.repair),
     ]
-
-
-def _parsed(signature: type[Signature], text: str, role: Role) -> dict[str, Any]:
-    start, end = text.find("{"), text.rfind("}")
-    try:
-        found = json.loads(text[start : end + 1])
-        return {
-            name: pydantic.TypeAdapter(info.annotation).validate_python(found[name])
-            for name, info in signature.output_fields.items()
-        }
-    except (ValueError, KeyError, RecursionError) as error:
-        message = f"the reply is not the JSON object that was asked for: {error}"
-        raise _failed("unparsable", role, message, text) from error

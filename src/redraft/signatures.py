@@ -39,13 +39,16 @@ def draft_module(draft: Any) -> Any:
     """
     if isinstance(draft, dspy.Module):
         return draft
-    try:
-        return dspy.Predict(draft)
-    except (TypeError, ValueError) as error:
-        raise ProgramError(
-            f"draft must be a signature, a string such as 'request -> notice' or a dspy.Module, "
-            f"got {draft!r}: {error}"
-        ) from error
+    problem = ""
+    if isinstance(draft, str) or (isinstance(draft, type) and issubclass(draft, dspy.Signature)):
+        try:
+            return dspy.Predict(draft)
+        except (TypeError, ValueError) as error:
+            problem = f": {error}"
+    raise ProgramError(
+        "draft must be a signature, a string such as 'request -> notice' or a dspy.Module, "
+        f"got {draft!r}{problem}"
+    )
 
 
 def draft_signature(module: Any, draft_field: str | None) -> tuple[tuple[str, ...], str]:
