@@ -10,18 +10,17 @@ from typing import Any
 import dspy
 from dspy.lm15 import Request
 
-from redraft.adapter import CallError, Reply, TurnAdapter, render
+from redraft.adapter import CallError, TurnAdapter, render
 from redraft.budget import Meter, Stop
 from redraft.errors import ModelError, ProgramError
 from redraft.facts import gather_facts
 from redraft.lm.model import Models
-from redraft.loop import Checked, Drafted, Halted, LoopEnd, Outcome, Step, adrive, drive, run_loop
+from redraft.loop import LoopEnd, Outcome, Step, adrive, drive, run_loop
 from redraft.project import load_attribute
 from redraft.records import (
     Answer,
     Check,
     Criterion,
-    Failure,
     Loop,
     Options,
     ProgramState,
@@ -36,6 +35,9 @@ from redraft.session import (
     Session,
     Spec,
     criteria_text,
+    halted_by,
+    metered,
+    reply_of,
     returned_verdict,
 )
 from redraft.signatures import (
@@ -290,7 +292,7 @@ class Program(dspy.Module):  # type: ignore[misc]  # DSPy has no types
         def perform(step: Step) -> Outcome:
             started, spent = time.perf_counter(), Meter(parent=meter)
             outcome = drive(session.perform(step), lambda call: self._call(call, spent))
-            return _metered(outcome, spent, started)
+            return metered(outcome, spent, started)
 
         return self._closed(drive(self._machine(), perform), meter)
 
@@ -301,7 +303,7 @@ class Program(dspy.Module):  # type: ignore[misc]  # DSPy has no types
         async def perform(step: Step) -> Outcome:
             started, spent = time.perf_counter(), Meter(parent=meter)
             outcome = await adrive(session.perform(step), lambda call: self._acall(call, spent))
-            return _metered(outcome, spent, started)
+            return metered(outcome, spent, started)
 
         return self._closed(await adrive(self._machine(), perform), meter)
 
@@ -369,22 +371,22 @@ class Program(dspy.Module):  # type: ignore[misc]  # DSPy has no types
         predictor = getattr(self, call.predictor)
         try:
             with dspy.context(lm=self._lm(call, meter), adapter=adapter, disable_history=True):
-                return _reply(predictor(**call.fields), adapter)
+                return reply_of(predictor(**call.fields), adapter)
         except CallError as error:
             return NoReply(error.failure, error.text)
         except Stop as stop:
-            return _halted(stop, call.settings.role)
+            return halted_by(stop, call.settings.role)
 
     async def _acall(self, call: Call, meter: Meter) -> CallOutcome:
         adapter = TurnAdapter(call.settings)
         predictor = getattr(self, call.predictor)
         try:
             with dspy.context(lm=self._lm(call, meter), adapter=adapter, disable_history=True):
-                return _reply(await predictor.acall(**call.fields), adapter)
+                return reply_of(await predictor.acall(**call.fields), adapter)
         except CallError as error:
             return NoReply(error.failure, error.text)
         except Stop as stop:
-            return _halted(stop, call.settings.role)
+            return halted_by(stop, call.settings.role)
 
     def _lm(self, call: Call, meter: Meter) -> Any:
         if self._models is None:
@@ -401,21 +403,3 @@ def load_base(root: Path, name: str) -> Program:
     """
     program = load_attribute(root, "programs", name=name, attribute="PROGRAM", kind=Program)
     return program.named(name)
-
-
-def _reply(prediction: dspy.Prediction, adapter: TurnAdapter) -> Reply:
-    text = adapter.reply.text if adapter.reply is not None else ""
-    return Reply(dict(prediction.items()), text)
-
-
-def _halted(stop: Stop, role: Role) -> Halted:
-    if stop.scope == "answer":
-        return Halted(stop.reason)
-    failure = Failure("run_cap", role, f"the command was stopped by {stop.reason} before this call")
-    return Halted(stop.reason, failure)
-
-
-def _metered(outcome: Outcome, meter: Meter, started: float) -> Outcome:
-    if not isinstance(outcome, Drafted | Checked):
-        return outcome
-    return replace(outcome, usage=meter.spent, seconds=time.perf_counter() - started)

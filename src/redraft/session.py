@@ -2,12 +2,15 @@
 
 import hashlib
 import json
+import time
 from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from redraft.adapter import CallSettings, Reply, as_text
-from redraft.budget import Caps, Meter
+import dspy
+
+from redraft.adapter import CallSettings, Reply, TurnAdapter, as_text
+from redraft.budget import Caps, Meter, Stop
 from redraft.errors import CheckError
 from redraft.loop import Checked, CheckStep, Drafted, Failed, Halted, Outcome, ReviseStep, Step
 from redraft.records import (
@@ -268,6 +271,27 @@ def call_seed(run_seed: int, key: str, attempt: int) -> int:
     """Return a call's seed in [0, 2**31 - 2], the same for the same run, row and attempt."""
     text = json.dumps([run_seed, key, attempt])
     return int.from_bytes(hashlib.sha256(text.encode()).digest()[:4]) % (2**31 - 1)
+
+
+def reply_of(prediction: dspy.Prediction, adapter: TurnAdapter) -> Reply:
+    """Return what a predictor's call gave, with the reply verbatim."""
+    text = adapter.reply.text if adapter.reply is not None else ""
+    return Reply(dict(prediction.items()), text)
+
+
+def halted_by(stop: Stop, role: Role) -> Halted:
+    """Return the outcome of a step that a cap stopped; the command's own caps are told apart."""
+    if stop.scope == "answer":
+        return Halted(stop.reason)
+    failure = Failure("run_cap", role, f"the command was stopped by {stop.reason} before this call")
+    return Halted(stop.reason, failure)
+
+
+def metered(outcome: Outcome, meter: Meter, started: float) -> Outcome:
+    """Return a step's outcome with what its calls cost and how long they took."""
+    if not isinstance(outcome, Drafted | Checked):
+        return outcome
+    return replace(outcome, usage=meter.spent, seconds=time.perf_counter() - started)
 
 
 def returned_verdict(answer: Answer) -> Verdict | None:
