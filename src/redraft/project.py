@@ -300,7 +300,7 @@ def _find_fault(
     at = f":{assigned[0]}" if assigned else ""
     if hasattr(module, attribute):
         found = type(getattr(module, attribute)).__name__
-        return f"{at}: {attribute} is a {found}; it must be a {kind.__name__}"
+        return f"{at}: {attribute} is of type {found}; it must be a {kind.__name__}"
     if of_kind:
         other = next(iter(of_kind))
         return f" defines no {attribute}; rename {other} to {attribute}"

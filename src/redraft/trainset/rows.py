@@ -107,9 +107,10 @@ def _find_input_problems(inputs: object, input_fields: Sequence[str] | None) -> 
     if not isinstance(inputs, dict) or not inputs:
         return [f"inputs is {_kind(inputs)}; write an object with the program's inputs by name"]
     problems = [
-        f"inputs.{field} is {_kind(text)}; Redraft works on text only"
-        for field, text in inputs.items()
-        if not isinstance(text, str) or _ENCODED.match(text)
+        f"inputs.{field} is {_kind(part)}; Redraft works on texts, numbers and lists of them"
+        for field, value in inputs.items()
+        for part in (value if isinstance(value, list) else [value])
+        if not isinstance(part, str | int | float) or _is_encoded(part)
     ]
     if input_fields is None:
         return problems
@@ -136,10 +137,14 @@ def _find_reference_problems(reference: object) -> list[str]:
     return []
 
 
+def _is_encoded(value: object) -> bool:
+    return isinstance(value, str) and _ENCODED.match(value) is not None
+
+
 def _kind(value: object) -> str:
     """Say what a value is, in the words of JSON."""
     if isinstance(value, str):
-        if _ENCODED.match(value):
+        if _is_encoded(value):
             return "an encoded file"
         return "an empty text" if not value.strip() else "a text"
     if isinstance(value, bool) or value is None:
