@@ -338,12 +338,15 @@ class Program(dspy.Module):  # type: ignore[misc]  # DSPy has no types
 
     def _open(self, inputs: Mapping[str, Any], run: AnswerRun) -> tuple[Session, Meter]:
         facts = self.facts(inputs, run.row_id)
+        self._bound()
+        return self._session(facts, run), Meter(run.caps, parent=run.meter, scope="answer")
+
+    def _bound(self) -> Models:
         if self._models is None:
             raise ModelError(
-                "no model is named; pass models=, use --lm, or set lm in [tool.redraft]",
-                model="",
+                "no model is named; pass models=, use --lm, or set lm in [tool.redraft]", model=""
             )
-        return self._session(facts, run), Meter(run.caps, parent=run.meter, scope="answer")
+        return self._models
 
     def _machine(self) -> Generator[Step, Outcome, LoopEnd]:
         return run_loop(self._loop, checked=bool(self.checks or self.criteria))
@@ -389,9 +392,7 @@ class Program(dspy.Module):  # type: ignore[misc]  # DSPy has no types
             return halted_by(stop, call.settings.role)
 
     def _lm(self, call: Call, meter: Meter) -> Any:
-        if self._models is None:
-            raise ModelError("no model is named", model="")
-        return self._models.of(call.settings.role).lm(meter)
+        return self._bound().of(call.settings.role).lm(meter)
 
 
 def load_base(root: Path, name: str) -> Program:
