@@ -2,13 +2,18 @@
 
 from redraft.evaluator.results import Evaluation, RowResult, row_record
 from redraft.evaluator.rows import EvaluationRun, evaluate_rows, replayed, score_answer
+from redraft.evaluator.subject import Subject, Where, evaluate, resolve
 
 __all__ = [
     "Evaluation",
     "EvaluationRun",
     "RowResult",
+    "Subject",
+    "Where",
+    "evaluate",
     "evaluate_rows",
     "replayed",
+    "resolve",
     "row_record",
     "score_answer",
 ]

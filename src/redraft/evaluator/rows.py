@@ -101,18 +101,20 @@ def score_answer(answer: Answer, row: Row, rubric: Rubric) -> RowResult:
     Raises:
         MeasureError: A measure raised, or returned no number in [0, 1].
     """
+    group = row.group or row.id
     reason = _unmeasurable(answer)
     if reason is not None:
-        return RowResult(row.id, row.group, answer, None, not_measured=reason)
+        return RowResult(row.id, group, answer, None, not_measured=reason)
     by_draft: dict[str, Score] = {}
     for attempt in answer.attempts:
         if attempt.draft not in by_draft:
             by_draft[attempt.draft] = rubric.score(row, attempt.draft)
     attempt_scores = tuple(by_draft[attempt.draft] for attempt in answer.attempts)
-    if answer.returned is None:
-        message = answer.failure.message if answer.failure else "there is no draft"
-        return RowResult(row.id, row.group, answer, rubric.zero(message), attempt_scores)
-    return RowResult(row.id, row.group, answer, attempt_scores[answer.returned - 1], attempt_scores)
+    if answer.returned is not None:
+        score = attempt_scores[answer.returned - 1]
+    else:
+        score = rubric.zero(answer.failure.message if answer.failure else "there is no draft")
+    return RowResult(row.id, group, answer, score, attempt_scores)
 
 
 def replayed(result: RowResult, loop: Loop) -> RowResult:

@@ -1,0 +1,179 @@
+"""Artifacts as text that a person can read, compare and edit; an edit makes a new artifact."""
+
+import difflib
+import json
+import tomllib
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import asdict, replace
+from pathlib import Path
+
+from redraft.artifact.behaviour import build_artifact, restore_program
+from redraft.artifact.folder import read_artifact
+from redraft.artifact.record import Artifact, Search
+from redraft.artifact.writing import write_artifact
+from redraft.errors import ArtifactError, ProgramError
+from redraft.program import Program
+from redraft.records import Demo, PredictorState
+
+
+def edit_artifact(
+    root: Path,
+    name: str,
+    artifact_id: str,
+    *,
+    editor: Callable[[str], str],
+    describe: Callable[[Program], str],
+) -> Artifact:
+    """Write a new artifact with instructions and demos that a person edited.
+
+    Args:
+        root: The project.
+        name: The program.
+        artifact_id: The id to start from, or four or more of its digits.
+        editor: Gets the text of `editable_text`, returns it edited.
+        describe: Makes `PROMPTS.md` of the edited program.
+
+    Returns:
+        The new artifact; its `parent` is the one that was edited, which stays as it is.
+
+    Raises:
+        ArtifactError: The text does not parse, changes nothing, or names another predictor.
+        DriftError: The program or a file of it is not as it was when `artifact_id` was compiled.
+    """
+    parent = read_artifact(root, name, artifact_id)
+    program = restore_program(root, parent)
+    edited = parse_editable(editor(editable_text(parent)))
+    if edited == parent.state.predictors:
+        raise ArtifactError(
+            f"nothing was changed, so there is no new artifact beside {parent.id}",
+            artifact_id=parent.id,
+        )
+    _check_names(edited, parent)
+    try:
+        program = program.with_state(replace(parent.state, predictors=edited))
+        search = Search("edit", parent.search.seed)
+        made = build_artifact(program, lineage=parent.lineage, search=search, parent=parent.id)
+    except ProgramError as error:
+        raise ArtifactError(f"the edit does not fit {name}: {error}") from error
+    made = replace(made, models=parent.models)
+    measured = {"parent": parent.id, "note": "edited by hand; not measured"}
+    write_artifact(root, made, evaluation=measured, prompts=describe(program))
+    return made
+
+
+def diff_artifacts(before: Artifact, after: Artifact) -> str:
+    """Return a unified diff of instructions, demos, loop settings and options; may be empty."""
+    lines = difflib.unified_diff(
+        readable_text(before).splitlines(),
+        readable_text(after).splitlines(),
+        fromfile=before.id,
+        tofile=after.id,
+        lineterm="",
+    )
+    return "\n".join(lines)
+
+
+def readable_text(artifact: Artifact) -> str:
+    """Return all that tuning chose, as text."""
+    options = {role: asdict(values) for role, values in sorted(artifact.options.items())}
+    settings = {"loop": asdict(artifact.loop), **{f"options.{r}": v for r, v in options.items()}}
+    tables = [
+        "\n".join([f"[{name}]", *(f"{key} = {json.dumps(v)}" for key, v in values.items())])
+        for name, values in settings.items()
+    ]
+    return "\n\n".join([editable_text(artifact).rstrip("\n"), *tables]) + "\n"
+
+
+def editable_text(artifact: Artifact) -> str:
+    """Return instructions and demos as TOML; `parse_editable` reads it back."""
+    lines = [
+        f"# Instructions and demos of artifact {artifact.id} of {artifact.program}.",
+        "# Saving a change makes a new artifact; demos may be changed, moved, removed and added.",
+    ]
+    for name, predictor in sorted(artifact.predictors.items()):
+        key = _text(name)
+        lines += ["", f"[{key}]", f"instructions = {_block(predictor.instructions)}"]
+        for demo in predictor.demos:
+            lines += ["", f"[[{key}.demos]]", *_demo_lines(key, demo)]
+    return "\n".join(lines) + "\n"
+
+
+def parse_editable(text: str) -> dict[str, PredictorState]:
+    """Return the instructions and demos in a text like that of `editable_text`, by predictor.
+
+    Raises:
+        ArtifactError: It is not TOML, or a part of it is missing or unknown.
+    """
+    try:
+        tables = tomllib.loads(text)
+        return {name: _predictor(table) for name, table in tables.items()}
+    except (tomllib.TOMLDecodeError, KeyError, TypeError, ValueError, AttributeError) as error:
+        raise ArtifactError(
+            f"the edited text cannot be read ({error}); each predictor is a table with "
+            "instructions, and each of its demos a table with fields"
+        ) from error
+
+
+def _check_names(edited: Mapping[str, PredictorState], parent: Artifact) -> None:
+    if edited.keys() == parent.predictors.keys():
+        return
+    raise ArtifactError(
+        f"the edited text has the predictors {', '.join(sorted(edited)) or 'none'}; "
+        f"artifact {parent.id} has {', '.join(sorted(parent.predictors))}, and all must be there",
+        artifact_id=parent.id,
+    )
+
+
+def _demo_lines(key: str, demo: Demo) -> Iterator[str]:
+    for name, value in (("row_id", demo.row_id), ("model", demo.model)):
+        if value is not None:
+            yield f"{name} = {_text(value)}"
+    texts = {name: value for name, value in demo.fields.items() if isinstance(value, str)}
+    yield f"[{key}.demos.fields]"
+    yield from (f"{_text(name)} = {_block(value)}" for name, value in texts.items())
+    others = {name: value for name, value in demo.fields.items() if name not in texts}
+    if others:
+        yield f"[{key}.demos.json_fields]"
+        dumped = {name: json.dumps(v, ensure_ascii=False) for name, v in others.items()}
+        yield from (f"{_text(name)} = {_block(value)}" for name, value in dumped.items())
+
+
+def _predictor(table: dict[str, object]) -> PredictorState:
+    unknown = sorted(table.keys() - {"instructions", "demos"})
+    if unknown:
+        raise ValueError(f"{unknown[0]!r} is not known here")
+    instructions, demos = table["instructions"], table.get("demos", [])
+    if not isinstance(instructions, str) or not isinstance(demos, list):
+        raise TypeError("instructions must be a text and demos tables")
+    return PredictorState(instructions, tuple(_demo(demo) for demo in demos))
+
+
+def _demo(table: dict[str, dict[str, object]]) -> Demo:
+    unknown = sorted(table.keys() - {"row_id", "model", "fields", "json_fields"})
+    if unknown:
+        raise ValueError(f"{unknown[0]!r} is not known in a demo")
+    parsed = {name: json.loads(str(v)) for name, v in table.get("json_fields", {}).items()}
+    row_id, model = table.get("row_id"), table.get("model")
+    return Demo(
+        {**table["fields"], **parsed},
+        None if row_id is None else str(row_id),
+        None if model is None else str(model),
+    )
+
+
+def _block(text: str) -> str:
+    """Write a text in TOML over as many lines as it has."""
+    if "\n" not in text:
+        return _text(text)
+    # The closing quotes may not run into a quote of the text, so the last one stays escaped.
+    lines = [_text(line)[1:-1] for line in text.removesuffix('"').split("\n")]
+    body = "\n".join(line.replace('\\"', '"') for line in lines).replace('"""', '""\\"')
+    end = '\\"' if text.endswith('"') else ""
+    if body.endswith('"') and not body.endswith('\\"'):
+        body = body[:-1] + '\\"'
+    return f'"""\n{body}{end}"""'
+
+
+def _text(text: str) -> str:
+    # A basic string of TOML is one of JSON, except that TOML wants DEL escaped as well.
+    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
