@@ -2,7 +2,7 @@
 
 import copy
 import time
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,7 @@ from redraft.budget import Meter, Stop
 from redraft.errors import ModelError, ProgramError
 from redraft.facts import gather_facts
 from redraft.lm.model import Models
-from redraft.loop import LoopEnd, Outcome, Step, adrive, drive, run_loop
+from redraft.loop import Outcome, Step, adrive, drive
 from redraft.project import load_attribute
 from redraft.records import (
     Answer,
@@ -38,7 +38,6 @@ from redraft.session import (
     halted_by,
     metered,
     reply_of,
-    returned_verdict,
 )
 from redraft.signatures import (
     CRITERIA,
@@ -50,7 +49,7 @@ from redraft.signatures import (
     revise_predictor,
 )
 from redraft.states import example_of, role_of, state_of
-from redraft.verdict import digest, make_verdict, run_checks, unmet_ids
+from redraft.verdict import digest, make_verdict, run_checks
 
 _UNBOUND = "unbound/unbound"
 
@@ -294,7 +293,8 @@ class Program(dspy.Module):  # type: ignore[misc]  # DSPy has no types
             outcome = drive(session.perform(step), lambda call: self._call(call, spent))
             return metered(outcome, spent, started)
 
-        return self._closed(drive(self._machine(), perform), meter)
+        end = drive(session.machine(), perform)
+        return answer_of(end, meter.spent, self._artifact_id)
 
     async def aanswer_run(self, inputs: Mapping[str, Any], run: AnswerRun) -> Answer:
         """Answer like `answer_run`, awaiting the models."""
@@ -305,7 +305,8 @@ class Program(dspy.Module):  # type: ignore[misc]  # DSPy has no types
             outcome = await adrive(session.perform(step), lambda call: self._acall(call, spent))
             return metered(outcome, spent, started)
 
-        return self._closed(await adrive(self._machine(), perform), meter)
+        end = await adrive(session.machine(), perform)
+        return answer_of(end, meter.spent, self._artifact_id)
 
     def forward(self, **inputs: Any) -> dspy.Prediction:
         """Answer, as DSPy calls a module: the draft under its field's name, and the answer."""
@@ -347,27 +348,6 @@ class Program(dspy.Module):  # type: ignore[misc]  # DSPy has no types
                 "no model is named; pass models=, use --lm, or set lm in [tool.redraft]", model=""
             )
         return self._models
-
-    def _machine(self) -> Generator[Step, Outcome, LoopEnd]:
-        return run_loop(self._loop, checked=bool(self.checks or self.criteria))
-
-    def _closed(self, end: LoopEnd, meter: Meter) -> Answer:
-        draft = None if end.returned is None else end.attempts[end.returned - 1].draft
-        unchecked = end.stopped_by == "unchecked"
-        answer = Answer(
-            draft=draft,
-            passed=None if unchecked else end.stopped_by == "passed",
-            stopped_by=end.stopped_by,
-            unmet=(),
-            attempts=end.attempts,
-            returned=end.returned,
-            best=end.best,
-            usage=meter.spent,
-            failure=end.failure,
-            artifact_id=self._artifact_id,
-        )
-        verdict = returned_verdict(answer)
-        return answer if verdict is None else replace(answer, unmet=unmet_ids(verdict))
 
     def _call(self, call: Call, meter: Meter) -> CallOutcome:
         adapter = TurnAdapter(call.settings)

@@ -12,7 +12,18 @@ import dspy
 from redraft.adapter import CallSettings, Reply, TurnAdapter, as_text
 from redraft.budget import Caps, Meter, Stop
 from redraft.errors import CheckError
-from redraft.loop import Checked, CheckStep, Drafted, Failed, Halted, Outcome, ReviseStep, Step
+from redraft.loop import (
+    Checked,
+    CheckStep,
+    Drafted,
+    Failed,
+    Halted,
+    LoopEnd,
+    Outcome,
+    ReviseStep,
+    Step,
+    run_loop,
+)
 from redraft.records import (
     Answer,
     Check,
@@ -21,6 +32,7 @@ from redraft.records import (
     Loop,
     Options,
     Role,
+    Usage,
     Verdict,
 )
 from redraft.signatures import CRITERIA, DRAFT, FINDINGS, GAPS, PREVIOUS_DRAFT
@@ -30,6 +42,7 @@ from redraft.verdict import (
     make_verdict,
     review_reply,
     run_checks,
+    unmet_ids,
     unusable_reply,
 )
 
@@ -146,6 +159,10 @@ class Session:
         if isinstance(result, NoReply):
             return Failed(result.failure)
         return Drafted(str(result.fields[self.spec.draft_field]))
+
+    def machine(self) -> Generator[Step, Outcome, LoopEnd]:
+        """Return the loop of this answer."""
+        return run_loop(self.loop, checked=bool(self.spec.checks or self.spec.criteria))
 
     @property
     def draft_fields(self) -> dict[str, Any]:
@@ -292,6 +309,25 @@ def metered(outcome: Outcome, meter: Meter, started: float) -> Outcome:
     if not isinstance(outcome, Drafted | Checked):
         return outcome
     return replace(outcome, usage=meter.spent, seconds=time.perf_counter() - started)
+
+
+def answer_of(end: LoopEnd, usage: Usage, artifact_id: str | None) -> Answer:
+    """Return the answer of a loop that ended."""
+    unchecked = end.stopped_by == "unchecked"
+    answer = Answer(
+        draft=None if end.returned is None else end.attempts[end.returned - 1].draft,
+        passed=None if unchecked else end.stopped_by == "passed",
+        stopped_by=end.stopped_by,
+        unmet=(),
+        attempts=end.attempts,
+        returned=end.returned,
+        best=end.best,
+        usage=usage,
+        failure=end.failure,
+        artifact_id=artifact_id,
+    )
+    verdict = returned_verdict(answer)
+    return answer if verdict is None else replace(answer, unmet=unmet_ids(verdict))
 
 
 def returned_verdict(answer: Answer) -> Verdict | None:

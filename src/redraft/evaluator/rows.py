@@ -15,8 +15,7 @@ from redraft.loop import replay
 from redraft.program import Program
 from redraft.records import Answer, Attempt, Loop, Row, Score, Split, Usage
 from redraft.rubric import Rubric
-from redraft.session import AnswerRun, returned_verdict
-from redraft.verdict import unmet_ids
+from redraft.session import AnswerRun, answer_of
 
 Progress = Callable[[int, int, Usage], None]
 
@@ -138,21 +137,7 @@ def replayed(result: RowResult, loop: Loop) -> RowResult:
 def _replayed_answer(answer: Answer, loop: Loop) -> Answer:
     end = replay(answer, loop)
     same = end.stopped_by == answer.stopped_by and len(end.attempts) == len(answer.attempts)
-    unchecked = end.stopped_by == "unchecked"
-    ended = replace(
-        answer,
-        draft=None if end.returned is None else end.attempts[end.returned - 1].draft,
-        passed=None if unchecked else end.stopped_by == "passed",
-        stopped_by=end.stopped_by,
-        unmet=(),
-        attempts=end.attempts,
-        returned=end.returned,
-        best=end.best,
-        usage=answer.usage if same else _spent(end.attempts),
-        failure=end.failure,
-    )
-    verdict = returned_verdict(ended)
-    return ended if verdict is None else replace(ended, unmet=unmet_ids(verdict))
+    return answer_of(end, answer.usage if same else _spent(end.attempts), answer.artifact_id)
 
 
 def _spent(attempts: Sequence[Attempt]) -> Usage:
