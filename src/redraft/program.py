@@ -34,6 +34,7 @@ from redraft.session import (
     NoReply,
     Session,
     Spec,
+    answer_of,
     criteria_text,
     halted_by,
     metered,
