@@ -212,7 +212,7 @@ def test_a_fingerprint_of_files_knows_where_each_ends(root: Path) -> None:
 
 def test_a_fingerprint_of_a_missing_file_is_an_error(root: Path) -> None:
     """The file is named."""
-    with pytest.raises(ProjectError, match="cannot read .*gone.txt: No such file"):
+    with pytest.raises(ProjectError, match=r"cannot read .*gone.txt: No such file"):
         source_fingerprint(root / "gone.txt")
 
 
@@ -340,7 +340,7 @@ def test_our_own_errors_keep_their_type(root: Path) -> None:
     text = "from redraft.errors import ProgramError\nraise ProgramError('no output field')\n"
     write(root, "programs/letter.py", text)
 
-    with pytest.raises(ProgramError, match="^programs/letter.py:2: no output field$"):
+    with pytest.raises(ProgramError, match=r"^programs/letter.py:2: no output field$"):
         load(root)
 
 
@@ -364,5 +364,5 @@ def test_a_rubric_file_has_rubric_errors(root: Path) -> None:
     """The type of the error says which file is meant."""
     write(root, "metrics/letter.py", "RUBRIC = 3\n")
 
-    with pytest.raises(RubricError, match="metrics/letter.py:1: RUBRIC is of type int"):
+    with pytest.raises(RubricError, match=r"metrics/letter.py:1: RUBRIC is of type int"):
         load_attribute(root, "metrics", name="letter", attribute="RUBRIC", kind=Path)

@@ -83,6 +83,7 @@ def _csv_lines(path: Path) -> Iterator[Line]:
         yield Line(number, problem=f"{found}; save the file as UTF-8")
         return
     reader = csv.reader(io.StringIO(text, newline=""), strict=True)
+    number = 1
     try:
         header = next(reader, [])
         number = reader.line_num + 1
@@ -91,7 +92,7 @@ def _csv_lines(path: Path) -> Iterator[Line]:
                 yield _csv_line(number, header, cells)
             number = reader.line_num + 1
     except csv.Error as error:
-        yield Line(reader.line_num, problem=f'not valid CSV: {error}; quote texts with ""')
+        yield Line(number, problem=f'not valid CSV: {error}; quote texts with ""')
 
 
 def _csv_line(number: int, header: list[str], cells: list[str]) -> Line:
