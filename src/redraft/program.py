@@ -1,8 +1,9 @@
 """Drafter, checker, reviser and loop as one `dspy.Module`."""
 
+import asyncio
 import copy
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -10,12 +11,14 @@ from typing import Any
 import dspy
 from dspy.lm15 import Request
 
-from redraft.adapter import CallError, TurnAdapter, render
-from redraft.budget import Meter, Stop
+from redraft.adapter import render
+from redraft.budget import Meter
+from redraft.caller import Caller, metered
 from redraft.errors import ModelError, ProgramError
+from redraft.events import AnswerStarted, AnswerStopped, Event, Watch
 from redraft.facts import gather_facts
 from redraft.lm.model import Models
-from redraft.loop import Outcome, Step, adrive, drive
+from redraft.loop import LoopEnd, Outcome, Step, adrive, drive
 from redraft.project import load_attribute
 from redraft.records import (
     Answer,
@@ -27,19 +30,7 @@ from redraft.records import (
     Role,
     Verdict,
 )
-from redraft.session import (
-    AnswerRun,
-    Call,
-    CallOutcome,
-    NoReply,
-    Session,
-    Spec,
-    answer_of,
-    criteria_text,
-    halted_by,
-    metered,
-    reply_of,
-)
+from redraft.session import AnswerRun, Session, Spec, answer_of, criteria_text
 from redraft.signatures import (
     CRITERIA,
     check_predictor,
@@ -287,27 +278,54 @@ class Program(dspy.Module):  # type: ignore[misc]  # DSPy has no types
             ModelError: No model is named for a role, or one cannot be used.
             CheckError: A check raised and `run.strict` is set.
         """
-        session, meter = self._open(inputs, run)
+        session, meter, watch = self._open(inputs, run)
+        caller = Caller(self, self._bound(), watch)
 
         def perform(step: Step) -> Outcome:
             started, spent = time.perf_counter(), Meter(parent=meter)
-            outcome = drive(session.perform(step), lambda call: self._call(call, spent))
+            watch.step_started(step)
+            outcome = drive(session.perform(step), lambda call: caller.call(call, spent))
+            watch.step_ended(step, outcome)
             return metered(outcome, spent, started)
 
         end = drive(session.machine(), perform)
-        return answer_of(end, meter.spent, self._artifact_id)
+        return self._closed(end, meter, watch)
 
     async def aanswer_run(self, inputs: Mapping[str, Any], run: AnswerRun) -> Answer:
-        """Answer like `answer_run`, awaiting the models."""
-        session, meter = self._open(inputs, run)
+        """Answer like `answer_run`, awaiting the models; cancelling it stops every further call."""
+        session, meter, watch = self._open(inputs, run)
+        caller = Caller(self, self._bound(), watch)
 
         async def perform(step: Step) -> Outcome:
             started, spent = time.perf_counter(), Meter(parent=meter)
-            outcome = await adrive(session.perform(step), lambda call: self._acall(call, spent))
+            watch.step_started(step)
+            calls = session.perform(step)
+            outcome = await adrive(calls, lambda call: caller.acall(call, spent))
+            watch.step_ended(step, outcome)
             return metered(outcome, spent, started)
 
-        end = await adrive(session.machine(), perform)
-        return answer_of(end, meter.spent, self._artifact_id)
+        try:
+            end = await adrive(session.machine(), perform)
+        except asyncio.CancelledError:
+            meter.cancel()
+            raise
+        return self._closed(end, meter, watch)
+
+    async def events(self, **inputs: Any) -> AsyncIterator[Event]:
+        """Answer, yielding what happens as it happens; `AnswerStopped` comes last.
+
+        Leaving the iterator early cancels the answer. Errors are those of `answer_run`.
+        """
+        queue: asyncio.Queue[Event | None] = asyncio.Queue()
+        run = AnswerRun(observe=queue.put_nowait)
+        task = asyncio.create_task(self.aanswer_run(inputs, run))
+        task.add_done_callback(lambda _: queue.put_nowait(None))
+        try:
+            while (event := await queue.get()) is not None:
+                yield event
+            await task
+        finally:
+            task.cancel()
 
     def forward(self, **inputs: Any) -> dspy.Prediction:
         """Answer, as DSPy calls a module: the draft under its field's name, and the answer."""
@@ -338,10 +356,22 @@ class Program(dspy.Module):  # type: ignore[misc]  # DSPy has no types
     def _session(self, facts: Mapping[str, Any], run: AnswerRun) -> Session:
         return Session(self._spec, self._loop, self._options, facts, self.checker_digest, run)
 
-    def _open(self, inputs: Mapping[str, Any], run: AnswerRun) -> tuple[Session, Meter]:
+    def _open(self, inputs: Mapping[str, Any], run: AnswerRun) -> tuple[Session, Meter, Watch]:
         facts = self.facts(inputs, run.row_id)
-        self._bound()
-        return self._session(facts, run), Meter(run.caps, parent=run.meter, scope="answer")
+        models = self._bound().names()
+        session = self._session(facts, run)
+        watch = Watch(run.observe, run.recorded)
+        watch.tell(
+            AnswerStarted(
+                self.name, self._artifact_id, inputs, run.seed, models, session.checker_digest
+            )
+        )
+        return session, Meter(run.caps, parent=run.meter, scope="answer"), watch
+
+    def _closed(self, end: LoopEnd, meter: Meter, watch: Watch) -> Answer:
+        answer = answer_of(end, meter.spent, self._artifact_id)
+        watch.tell(AnswerStopped(answer))
+        return answer
 
     def _bound(self) -> Models:
         if self._models is None:
@@ -349,31 +379,6 @@ class Program(dspy.Module):  # type: ignore[misc]  # DSPy has no types
                 "no model is named; pass models=, use --lm, or set lm in [tool.redraft]", model=""
             )
         return self._models
-
-    def _call(self, call: Call, meter: Meter) -> CallOutcome:
-        adapter = TurnAdapter(call.settings)
-        predictor = getattr(self, call.predictor)
-        try:
-            with dspy.context(lm=self._lm(call, meter), adapter=adapter, disable_history=True):
-                return reply_of(predictor(**call.fields), adapter)
-        except CallError as error:
-            return NoReply(error.failure, error.text)
-        except Stop as stop:
-            return halted_by(stop, call.settings.role)
-
-    async def _acall(self, call: Call, meter: Meter) -> CallOutcome:
-        adapter = TurnAdapter(call.settings)
-        predictor = getattr(self, call.predictor)
-        try:
-            with dspy.context(lm=self._lm(call, meter), adapter=adapter, disable_history=True):
-                return reply_of(await predictor.acall(**call.fields), adapter)
-        except CallError as error:
-            return NoReply(error.failure, error.text)
-        except Stop as stop:
-            return halted_by(stop, call.settings.role)
-
-    def _lm(self, call: Call, meter: Meter) -> Any:
-        return self._bound().of(call.settings.role).lm(meter)
 
 
 def load_base(root: Path, name: str) -> Program:

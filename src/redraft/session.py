@@ -2,16 +2,15 @@
 
 import hashlib
 import json
-import time
 from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-import dspy
-
-from redraft.adapter import CallSettings, Reply, TurnAdapter, as_text
-from redraft.budget import Caps, Meter, Stop
+from redraft.adapter import CallSettings, Reply, as_text
+from redraft.budget import Caps, Meter
+from redraft.calls import Call, CallOutcome, NoReply, RecordedCall
 from redraft.errors import CheckError
+from redraft.events import Observe
 from redraft.loop import (
     Checked,
     CheckStep,
@@ -60,6 +59,8 @@ class AnswerRun:
         meter: The command's meter, in which every call is reserved as well.
         caps: Hard stops of this answer.
         strict: Whether a check that raises is an error; otherwise it ends `checker_failed`.
+        observe: Called with every event, in order.
+        recorded: Calls that an interrupted run of the same answer made; they are not made again.
     """
 
     seed: int = 0
@@ -68,6 +69,8 @@ class AnswerRun:
     meter: Meter | None = None
     caps: Caps | None = None
     strict: bool = False
+    observe: Observe | None = None
+    recorded: tuple[RecordedCall, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,26 +103,6 @@ class Spec:
 
     def __deepcopy__(self, memo: dict[int, object]) -> "Spec":
         return self
-
-
-@dataclass(frozen=True, slots=True)
-class Call:
-    """One call of a predictor that is to be made."""
-
-    predictor: str
-    fields: Mapping[str, Any]
-    settings: CallSettings
-
-
-@dataclass(frozen=True, slots=True)
-class NoReply:
-    """A call that gave nothing usable, and what the model said all the same."""
-
-    failure: Failure
-    text: str = ""
-
-
-CallOutcome = Reply | NoReply | Halted
 
 
 @dataclass(frozen=True, slots=True)
@@ -288,27 +271,6 @@ def call_seed(run_seed: int, key: str, attempt: int) -> int:
     """Return a call's seed in [0, 2**31 - 2], the same for the same run, row and attempt."""
     text = json.dumps([run_seed, key, attempt])
     return int.from_bytes(hashlib.sha256(text.encode()).digest()[:4]) % (2**31 - 1)
-
-
-def reply_of(prediction: dspy.Prediction, adapter: TurnAdapter) -> Reply:
-    """Return what a predictor's call gave, with the reply verbatim."""
-    text = adapter.reply.text if adapter.reply is not None else ""
-    return Reply(dict(prediction.items()), text)
-
-
-def halted_by(stop: Stop, role: Role) -> Halted:
-    """Return the outcome of a step that a cap stopped; the command's own caps are told apart."""
-    if stop.scope == "answer":
-        return Halted(stop.reason)
-    failure = Failure("run_cap", role, f"the command was stopped by {stop.reason} before this call")
-    return Halted(stop.reason, failure)
-
-
-def metered(outcome: Outcome, meter: Meter, started: float) -> Outcome:
-    """Return a step's outcome with what its calls cost and how long they took."""
-    if not isinstance(outcome, Drafted | Checked):
-        return outcome
-    return replace(outcome, usage=meter.spent, seconds=time.perf_counter() - started)
 
 
 def answer_of(end: LoopEnd, usage: Usage, artifact_id: str | None) -> Answer:
