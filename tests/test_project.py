@@ -325,7 +325,10 @@ def test_an_error_in_a_helper_names_the_helper(root: Path) -> None:
 
 @pytest.mark.parametrize(
     ("content", "message"),
-    [(b"x = '\xff'\n", "programs/letter.py"), (b"x = 1\x00\n", "programs/letter.py: source code")],
+    [
+        (b"x = '\xff'\n", r"^programs/letter.py.*utf-8.*; correct the Python there"),
+        (b"x = 1\x00\n", r"^programs/letter.py.*null bytes; correct the Python there"),
+    ],
 )
 def test_a_file_that_is_no_text_is_named(root: Path, content: bytes, message: str) -> None:
     """Bytes that are no Python source end in an error, not a traceback."""

@@ -185,11 +185,11 @@ def load_attribute(root: Path, folder: Folder, *, name: str, attribute: str, kin
 def _parse(path: Path, shown: str) -> ast.Module:
     try:
         return ast.parse(_read_bytes(path), filename=str(path))
-    except SyntaxError as error:
-        at = f":{error.lineno}" if error.lineno else ""
-        raise ProjectError(f"{shown}{at}: {error.msg}; correct the Python there") from error
-    except ValueError as error:
-        raise ProjectError(f"{shown}: {error}; save the file as plain UTF-8 text") from error
+    except (SyntaxError, ValueError) as error:
+        line = getattr(error, "lineno", None)
+        at = f":{line}" if line else ""
+        message = getattr(error, "msg", error)
+        raise ProjectError(f"{shown}{at}: {message}; correct the Python there") from error
 
 
 def _run(tree: ast.Module, path: Path, *, root: Path, shown: str) -> ModuleType:

@@ -1,0 +1,1 @@
+"""Records as text, JSON and frames for people to read."""
