@@ -5,17 +5,22 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from redraft.lm.cache import ReplyStore
+    from redraft.lm.catalogue import ModelInfo, list_models
     from redraft.lm.connection import connect
     from redraft.lm.engine import Engine
+    from redraft.lm.llama import LlamaServer
     from redraft.lm.model import Model, Models
     from redraft.lm.names import model_names
+    from redraft.lm.pull import pull
     from redraft.lm.retry import Retry
     from redraft.lm.script import Reply, Rule
     from redraft.lm.scripted import Scripted
 
 __all__ = [
     "Engine",
+    "LlamaServer",
     "Model",
+    "ModelInfo",
     "Models",
     "Reply",
     "ReplyStore",
@@ -23,13 +28,17 @@ __all__ = [
     "Rule",
     "Scripted",
     "connect",
+    "list_models",
     "model_names",
+    "pull",
 ]
 
 # Where each name lives. Importing one of these files may load an SDK, so each waits until asked.
 _HOMES = {
     "Engine": "engine",
+    "LlamaServer": "llama",
     "Model": "model",
+    "ModelInfo": "catalogue",
     "Models": "model",
     "Reply": "script",
     "ReplyStore": "cache",
@@ -37,7 +46,9 @@ _HOMES = {
     "Rule": "script",
     "Scripted": "scripted",
     "connect": "connection",
+    "list_models": "catalogue",
     "model_names": "names",
+    "pull": "pull",
 }
 
 

@@ -4,6 +4,7 @@ import hashlib
 import json
 import sqlite3
 import threading
+from contextlib import ExitStack
 from pathlib import Path
 
 from dspy.lm15 import Request, Response
@@ -93,11 +94,10 @@ class ReplyStore:
         connection = sqlite3.connect(
             self._path, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False
         )
-        try:
+        with ExitStack() as undo:
+            undo.callback(connection.close)
             self._prepare(connection)
-        except BaseException:
-            connection.close()
-            raise
+            undo.pop_all()
         return connection
 
     def _prepare(self, connection: sqlite3.Connection) -> None:

@@ -5,15 +5,32 @@ import runpy
 from collections.abc import Mapping
 from pathlib import Path
 
-from redraft.errors import ModelError
+from redraft.errors import MissingExtraError, ModelError
 from redraft.lm.cache import ReplyStore
+from redraft.lm.catalogue import SMOLLM2, runtime_installed
 from redraft.lm.engine import Engine
+from redraft.lm.local import LocalEngine
 from redraft.lm.model import Model, Models
 from redraft.lm.names import check_model_name
+from redraft.lm.provider import ProviderEngine
+from redraft.lm.pull import pull_with_bar
 from redraft.lm.retry import Retry
 from redraft.lm.script import read_script
 from redraft.lm.scripted import Scripted
 from redraft.records import Role
+
+# What a file of the user's own can raise while it is read.
+_LOAD_ERRORS = (
+    SyntaxError,
+    ImportError,
+    NameError,
+    AttributeError,
+    TypeError,
+    ValueError,
+    LookupError,
+    ArithmeticError,
+    OSError,
+)
 
 
 def connect(
@@ -48,7 +65,29 @@ def _engine(name: str, root: Path) -> Engine:
     provider, _, rest = name.partition("/")
     if provider == "scripted":
         return _scripted(name, root, rest)
-    raise ModelError(f"{name!r} is not a known model", model=name)
+    if provider == "local":
+        return _local(name, root, rest)
+    return ProviderEngine(name)
+
+
+def _local(name: str, root: Path, rest: str) -> LocalEngine:
+    if not runtime_installed():
+        raise MissingExtraError(f"the model {name!r}", "local")
+    if name == SMOLLM2.name:
+        return LocalEngine(
+            name,
+            pull_with_bar,
+            sha256=SMOLLM2.file_sha256,
+            context_tokens=SMOLLM2.context_tokens,
+        )
+    path = root / Path(rest).expanduser()
+    if not path.is_file():
+        raise ModelError(
+            f"there is no model file {path}; a local model is {SMOLLM2.name} or local/PATH.gguf, "
+            "with the path relative to the project's root",
+            model=name,
+        )
+    return LocalEngine(name, lambda: path)
 
 
 def _scripted(name: str, root: Path, rest: str) -> Scripted:
@@ -76,8 +115,8 @@ def _from_function(name: str, path: Path, function: str) -> Scripted:
     """Load a function from a file of the user's own, without leaving the file imported."""
     try:
         found = runpy.run_path(str(path)).get(function)
-    except (SyntaxError, ImportError, OSError) as error:
-        raise ModelError(f"the script {path} does not load: {error}", model=name) from error
+    except _LOAD_ERRORS as error:
+        raise ModelError(f"the script {path} does not load: {error!r}", model=name) from error
     if not callable(found):
         raise ModelError(
             f"the script {path} has no function {function!r}; define reply(request), "

@@ -2,13 +2,11 @@
 
 import hashlib
 import inspect
-import json
 import threading
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-import jsonschema  # type: ignore[import-untyped]  # ships no types
 from dspy.lm15 import (
     ContextLengthError,
     LM15Error,
@@ -24,6 +22,7 @@ from dspy.lm15 import (
 
 from redraft.errors import ModelError
 from redraft.lm.engine import POLL_SECONDS, Poll, complete_in_thread
+from redraft.lm.schema import misfit, wanted_schema
 from redraft.lm.script import Reply, Rule, count_words, cut_words
 from redraft.lm.wire import message_text, system_text
 
@@ -180,17 +179,14 @@ class Scripted:
         )
 
     def _keep_promise(self, request: Request, text: str) -> None:
-        wanted = request.config.response_format
-        if wanted is None or not self.supports_response_schema:
+        schema = wanted_schema(request)
+        if schema is None or not self.supports_response_schema:
             return
-        try:
-            jsonschema.validate(json.loads(text), wanted.get("schema", {"type": "object"}))
-        except (ValueError, jsonschema.ValidationError) as error:
+        if (reason := misfit(text, schema)) is not None:
             raise ModelError(
-                f"the script of {self.name!r} promises a schema and breaks it with {text!r}: "
-                f"{error}",
+                f"the script of {self.name!r} promises a schema and breaks it: {reason}",
                 model=self.name,
-            ) from error
+            )
 
 
 def _wait(seconds: float, poll: Poll) -> None:

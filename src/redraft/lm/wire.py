@@ -27,7 +27,8 @@ def request_digest(request: Request) -> str:
 
 def dump_response(response: Response) -> Mapping[str, Any]:
     """Return a response as JSON-ready values; `load_response` gives an equal one back."""
-    return response_to_dict(response, include_provider_data=True)
+    values: Mapping[str, Any] = response_to_dict(response, include_provider_data=True)
+    return values
 
 
 def load_response(values: Mapping[str, Any]) -> Response:

@@ -1,0 +1,107 @@
+"""llama.cpp inside this process; the only file that imports xllamacpp."""
+
+import http.client
+import json
+import os
+import secrets
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import xllamacpp
+
+# What a request may need together with its reply; longer contexts take memory from the start.
+CONTEXT_TOKENS = 8192
+# Prompts are read in pieces of this size; a cancel waits for the piece in hand.
+_BATCH_TOKENS = 128
+_PREFIX_CACHE_MIB = 1024
+
+OnChunk = Callable[[Mapping[str, Any]], bool]
+
+
+class LlamaServer:
+    """One loaded model; its methods are safe under threads.
+
+    Args:
+        path: The model file.
+
+    Raises:
+        RuntimeError, ValueError: llama.cpp cannot load the file.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._key = secrets.token_hex(16)
+        self._server = xllamacpp.Server(_params(path, self._key))
+        self._address = urlsplit(self._server.listening_address).netloc
+        about = self._ask("GET", "/v1/models")["data"][0]["meta"]
+        self.context_tokens = min(CONTEXT_TOKENS, int(about["n_ctx_train"]))
+
+    def render(self, turns: Sequence[Mapping[str, str]]) -> str:
+        """Return turns (`role`, `content`) as the model's chat template writes them.
+
+        Raises:
+            ValueError: The template refuses these turns.
+        """
+        rendered = self._ask("POST", "/apply-template", {"messages": list(turns)})
+        return str(rendered["prompt"])
+
+    def tokenize(self, text: str, *, special: bool, first: bool = False) -> tuple[int, ...]:
+        """Return the tokens of a text.
+
+        Args:
+            text: The text.
+            special: Whether names of special tokens in the text become those tokens.
+            first: Whether the text opens the prompt, and so takes the model's opening token.
+        """
+        body = {"content": text, "parse_special": special, "add_special": first}
+        return tuple(self._ask("POST", "/tokenize", body)["tokens"])
+
+    def generate(self, body: Mapping[str, Any], on_chunk: OnChunk) -> None:
+        """Generate a reply chunk by chunk; stop as soon as `on_chunk` returns True.
+
+        `on_chunk` must not raise. A refused request arrives as a chunk with `error`.
+        """
+        self._server.handle_completions({**body, "stream": True}, on_chunk)
+
+    def _ask(self, method: str, path: str, body: object = None) -> Any:
+        # The loopback server is asked directly: a proxy that the environment names is not for it.
+        connection = http.client.HTTPConnection(self._address, timeout=60)
+        try:
+            headers = {
+                "Authorization": f"Bearer {self._key}",
+                "Content-Type": "application/json",
+            }
+            sent = None if body is None else json.dumps(body).encode()
+            connection.request(method, path, sent, headers)
+            response = connection.getresponse()
+            told = json.loads(response.read())
+        finally:
+            connection.close()
+        if response.status != http.client.OK:
+            raise ValueError(told["error"]["message"])
+        return told
+
+
+def _params(path: Path, key: str) -> Any:
+    params = xllamacpp.CommonParams()
+    params.model.path = str(path)
+    params.n_ctx = CONTEXT_TOKENS
+    params.n_batch = params.n_ubatch = _BATCH_TOKENS
+    # One slot: with more, what is decoded together changes the replies, and two cores are not
+    # faster for it.
+    params.n_parallel = 1
+    params.cache_ram_mib = _PREFIX_CACHE_MIB
+    params.verbosity = -1
+    params.api_keys = [key]
+    params.ui = False
+    params.endpoint_slots = False
+    # Measured on two cores: a thread that waits for a busy core costs more than a second thread
+    # wins while tokens come one by one, by ten times; reading a prompt gains from every core.
+    cores = os.cpu_count() or 1
+    params.cpuparams.n_threads = max(1, cores // 2)
+    params.cpuparams_batch.n_threads = cores
+    # Waiting threads sleep instead of spinning: as fast on an idle machine, and on a busy one
+    # seven times as fast.
+    params.cpuparams.poll = params.cpuparams_batch.poll = 0
+    return params
