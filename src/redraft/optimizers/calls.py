@@ -1,0 +1,48 @@
+"""What answers cost in calls: the worst case that is reserved, and what an answer did cost."""
+
+from redraft.program import Program
+from redraft.records import Answer, Loop
+
+_ASKS = 2  # a checker's call and its one repair turn
+
+
+def worst_calls(program: Program, loop: Loop) -> int:
+    """Return the calls that one answer makes at most, tries after an outage not counted.
+
+    Args:
+        program: Its drafter, checks and criteria.
+        loop: The settings it would answer with.
+    """
+    drafts = drafter_calls(program)
+    if not is_checked(program, loop):
+        return drafts
+    again = 1 if loop.on_fail == "revise" else drafts
+    attempts = loop.max_revisions + 1
+    # A model that is asked only after every must-pass check is met, and only about minor
+    # criteria, cannot cause another revision: it is asked on the last attempt alone.
+    asked_every_time = loop.ask_after_failed_checks or any(c.must_pass for c in program.criteria)
+    asked = (attempts if asked_every_time else 1) if program.criteria else 0
+    return drafts + loop.max_revisions * again + asked * _ASKS
+
+
+def answer_calls(program: Program, loop: Loop, answer: Answer) -> int:
+    """Return the calls that an answer made under these settings, repairs and retries left out.
+
+    Those are left out so that a slow network does not change which settings are chosen.
+    """
+    drafts = drafter_calls(program)
+    if not is_checked(program, loop):
+        return drafts
+    again = 1 if loop.on_fail == "revise" else drafts
+    asked = sum(a.verdict is not None and a.verdict.reply is not None for a in answer.attempts)
+    return drafts + answer.revisions * again + asked
+
+
+def is_checked(program: Program, loop: Loop) -> bool:
+    """Tell whether anything is checked under these settings."""
+    return loop.enabled and bool(program.checks or program.criteria)
+
+
+def drafter_calls(program: Program) -> int:
+    """Return the calls of one draft: one per predictor of the drafter."""
+    return sum(name.partition(".")[0] == "draft" for name in program.state().predictors)
