@@ -25,7 +25,7 @@ ROOMS: dict[str, str] = {
     "rubric": "errors records project",
     "evaluator": "errors records project trainset budget lm loop program artifact looks rubric",
     "statistics": "errors records",
-    "comparison": "errors records project budget lm program artifact rubric evaluator statistics",
+    "comparison": "errors records project budget program looks artifact rubric evaluator statistics",
     "report": "records trainset program artifact rubric evaluator statistics comparison",
     "optimizers": "errors records trainset budget program rubric evaluator statistics",
     "compiler": "errors records project trainset budget lm program looks artifact rubric",
