@@ -20,7 +20,9 @@ class Clock:
         return self.now
 
 
-@pytest.mark.parametrize("caps", [{"max_calls": 0}, {"max_seconds": 0}, {"max_seconds": -1.0}])
+@pytest.mark.parametrize(
+    "caps", [{"max_calls": 0}, {"max_tokens": 0}, {"max_seconds": 0}, {"max_seconds": -1.0}]
+)
 def test_refuses_caps_that_allow_nothing(caps: dict[str, float]) -> None:
     """A cap is at least one call and more than no time."""
     with pytest.raises(ConfigError, match="leave it out for no cap"):
@@ -153,3 +155,38 @@ def test_tasks_never_overshoot() -> None:
         return list(await asyncio.gather(*(spend() for _ in range(10))))
 
     assert sum(asyncio.run(all_of_them())) == 3
+
+
+def test_tokens_are_taken_at_their_bound_and_given_back() -> None:
+    """A call's bound is held until its real tokens are known."""
+    meter = Meter(Caps(max_tokens=100))
+
+    meter.reserve(60)
+    with pytest.raises(Stop):
+        meter.reserve(41)
+    meter.record(Usage(calls=1, input_tokens=10, output_tokens=5), reserved_tokens=60)
+
+    assert meter.tokens_left == 85
+
+
+def test_bound_stays_taken_where_the_spend_is_unknown() -> None:
+    """A try that failed may have been paid for all the same."""
+    meter = Meter(Caps(max_tokens=100))
+
+    meter.reserve(60)
+    meter.record(Usage(calls=1))
+
+    assert meter.tokens_left == 40
+
+
+def test_the_commands_tokens_are_the_answers_too() -> None:
+    """A parent's cap on tokens is kept, and calls under it must state their bound."""
+    command = Meter(RunCaps(max_tokens=50))
+    answer = Meter(parent=command)
+
+    with pytest.raises(Stop) as stop:
+        answer.reserve(51)
+
+    assert stop.value.scope == "run"
+    assert (answer.counts_tokens, Meter().counts_tokens) == (True, False)
+    assert (answer.tokens_left, command.tokens_left) == (None, 50)

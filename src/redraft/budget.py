@@ -35,17 +35,18 @@ class Caps:
 
     Attributes:
         max_calls: Calls over all roles, retries and repair turns; 1 or more; None for no cap.
+        max_tokens: Tokens sent and received over all calls; 1 or more; None for no cap.
         max_seconds: Wall time; above 0; None for no cap.
     """
 
     max_calls: int | None = None
+    max_tokens: int | None = None
     max_seconds: float | None = None
 
     def __post_init__(self) -> None:
-        if self.max_calls is not None and self.max_calls < 1:
-            raise ConfigError(
-                f"max_calls must be 1 or more, got {self.max_calls}; leave it out for no cap"
-            )
+        for name, cap in (("max_calls", self.max_calls), ("max_tokens", self.max_tokens)):
+            if cap is not None and cap < 1:
+                raise ConfigError(f"{name} must be 1 or more, got {cap}; leave it out for no cap")
         if self.max_seconds is not None and not self.max_seconds > 0:
             raise ConfigError(
                 f"max_seconds must be above 0, got {self.max_seconds}; leave it out for no cap"
@@ -85,7 +86,8 @@ class Meter:
         self._clock = clock
         self._started = clock()
         self._lock = threading.Lock()
-        self._reserved = 0
+        self._calls = 0
+        self._tokens = 0
         self._spent = Usage()
         self._cancelled = threading.Event()
 
@@ -106,7 +108,21 @@ class Meter:
         if self._caps.max_calls is None:
             return None
         with self._lock:
-            return self._caps.max_calls - self._reserved
+            return self._caps.max_calls - self._calls
+
+    @property
+    def counts_tokens(self) -> bool:
+        """Whether tokens are capped here or in a parent, so that calls must state their bound."""
+        parents = self._parent is not None and self._parent.counts_tokens
+        return self._caps.max_tokens is not None or parents
+
+    @property
+    def tokens_left(self) -> int | None:
+        """Tokens that may still be reserved here; None for no cap."""
+        if self._caps.max_tokens is None:
+            return None
+        with self._lock:
+            return self._caps.max_tokens - self._tokens
 
     @property
     def seconds(self) -> float:
@@ -134,24 +150,38 @@ class Meter:
         if self._caps.max_seconds is not None and self.seconds >= self._caps.max_seconds:
             raise Stop("deadline", self.scope)
 
-    def reserve(self) -> None:
-        """Take one call from the cap before it is made.
+    def reserve(self, tokens: int = 0) -> None:
+        """Take one call, and the tokens it may need at most, from the caps before it is made.
+
+        Args:
+            tokens: Upper bound of the tokens sent and received; 0 where none are capped.
 
         Raises:
-            Stop: No call is left, the deadline has passed, or the work was cancelled; nothing is
-                reserved then, neither here nor in a parent.
+            Stop: No call or too few tokens are left, the deadline has passed, or the work was
+                cancelled; nothing is reserved then, neither here nor in a parent.
         """
         self.check()
         with self._lock:
-            if self._caps.max_calls is not None and self._reserved >= self._caps.max_calls:
+            if self._caps.max_calls is not None and self._calls >= self._caps.max_calls:
+                raise Stop("budget", self.scope)
+            if self._caps.max_tokens is not None and self._tokens + tokens > self._caps.max_tokens:
                 raise Stop("budget", self.scope)
             if self._parent is not None:
-                self._parent.reserve()
-            self._reserved += 1
+                self._parent.reserve(tokens)
+            self._calls += 1
+            self._tokens += tokens
 
-    def record(self, usage: Usage) -> None:
-        """Add what a call spent, here and in the parents."""
+    def record(self, usage: Usage, *, reserved_tokens: int | None = None) -> None:
+        """Add what a call spent, here and in the parents.
+
+        Args:
+            usage: What the call spent.
+            reserved_tokens: The bound it had reserved, which its real tokens replace; None where
+                the real tokens are not known, so that the bound stays taken.
+        """
         with self._lock:
             self._spent = self._spent + usage
+            if reserved_tokens is not None:
+                self._tokens += usage.input_tokens + usage.output_tokens - reserved_tokens
         if self._parent is not None:
-            self._parent.record(usage)
+            self._parent.record(usage, reserved_tokens=reserved_tokens)
