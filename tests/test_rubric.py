@@ -1,6 +1,7 @@
 """Measures, the score they make, and what a measure must not do."""
 
 import math
+import sys
 from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
@@ -281,3 +282,22 @@ def test_a_missing_rubric_is_named(root: Path) -> None:
     """The rubrics that exist are listed."""
     with pytest.raises(ProjectError, match=r"no metrics/poem.py in .*metrics/ has letter"):
         load_rubric(root, "poem")
+
+
+def test_a_rubric_may_take_checks_from_its_program(root: Path) -> None:
+    """The program's file is imported by the name of its folder, and not kept under it."""
+    (root / "programs").mkdir()
+    (root / "programs" / "letter.py").write_text(
+        "from redraft.records import Check\n"
+        "CHECKS = [Check('short', lambda inputs, draft: None, 'Is short.')]\n"
+    )
+    (root / "metrics" / "letter.py").write_text(
+        "from programs.letter import CHECKS\n"
+        "from redraft.rubric import Measure, Rubric\n"
+        "RUBRIC = Rubric([Measure.of(check, 1) for check in CHECKS])\n"
+    )
+
+    rubric = load_rubric(root, "letter")
+
+    assert [measure.id for measure in rubric.measures] == ["short"]
+    assert "programs.letter" not in sys.modules

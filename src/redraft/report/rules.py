@@ -132,11 +132,7 @@ def _warn(rules: Sequence[Rule], program: str) -> Iterator[str]:
         if rule.hidden:
             continue
         if rule.scored and not rule.told:
-            learns = "demos and gaps" if rule.checked_by else "demos"
-            yield (
-                f"{rule.id!r} is scored but told to nobody: the drafter can learn it from {learns} "
-                "only; say it in the instructions and set told=True, or set hidden=True"
-            )
+            yield _untold(rule)
         if rule.checked_by == "model" and rule.weight is None:
             yield (
                 f"criterion {rule.id!r} has no measure in metrics/{program}.py, so only people can "
@@ -147,6 +143,16 @@ def _warn(rules: Sequence[Rule], program: str) -> Iterator[str]:
                 f"{rule.id!r} is checked but not scored: revisions are spent on what the rubric "
                 f"does not see; give its measure in metrics/{program}.py a weight"
             )
+
+
+def _untold(rule: Rule) -> str:
+    learns, remedy = "demos", "give it a check or criterion with told=True"
+    if rule.checked_by is not None:
+        learns, remedy = "demos and gaps", "set told=True"
+    return (
+        f"{rule.id!r} is scored but told to nobody: the drafter can learn it from {learns} only; "
+        f"say it in the instructions and {remedy}, or set hidden=True"
+    )
 
 
 def _warn_of_overlap(rules: Sequence[Rule]) -> tuple[str, ...]:
