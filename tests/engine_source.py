@@ -14,7 +14,9 @@ FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
 @cache
 def paths() -> Mapping[str, Path]:
     """Return the file of every module of the engine, by dotted name."""
-    return {_dotted(path): path for path in sorted(SRC.rglob("*.py"))}
+    return {
+        _dotted(path): path for path in sorted(SRC.rglob("*.py")) if "template" not in path.parts
+    }
 
 
 @cache

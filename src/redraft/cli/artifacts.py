@@ -15,6 +15,7 @@ from redraft.artifact import (
     diff_artifacts,
     edit_artifact,
     list_artifacts,
+    load,
     promote,
     read_artifact,
     read_evaluation,
@@ -160,7 +161,10 @@ def _promotion(done: Promotion) -> Done:
 
 def _edit(root: Path, name: str, ids: list[str], why: str) -> Done:
     del why
-    made = edit_artifact(root, name, ids[0], editor=edit_text, describe=prompts_text)
+    parent = load(name, ids[0], root=root)
+    made = edit_artifact(
+        root, name, ids[0], editor=edit_text, describe=lambda edited: prompts_text(edited, parent)
+    )
     print_note(f"Not measured and not promoted; try: redraft evaluate {name} --artifact {made.id}")
     return {"id": made.id, "parent": made.parent}, made.id
 

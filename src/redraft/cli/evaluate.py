@@ -11,11 +11,10 @@ from redraft.cli.numbers import interval, number
 from redraft.cli.opening import ModelFlags, open_models, open_program
 from redraft.cli.output import print_note, print_record
 from redraft.cli.progress import progress_bar, spent_so_far
-from redraft.cli.spending import agree_to_spend, answer_calls, print_estimate
-from redraft.evaluator import Evaluation, EvaluationRun, evaluate
+from redraft.cli.spending import Plan, answer_calls, settle
+from redraft.evaluator import Evaluation, EvaluationRun, evaluate, resolve
 from redraft.project import find_root
 from redraft.records import Split
-from redraft.trainset import load_trainset
 
 EXAMPLE = "redraft evaluate product_blurb --rows 5"
 
@@ -49,14 +48,14 @@ def command(
     named = ModelFlags(lm=lm, drafter=drafter_lm, checker=checker_lm, reviser=reviser_lm)
     models = open_models(root, named, reuse_replies=True)
     program = open_program(root, name, artifact=artifact, models=models, allow_drift=allow_drift)
-    count = len(load_trainset(root, name).split(split)[:rows])
-    calls = answer_calls(program).times(count)
-    if dry_run:
-        print_estimate(calls, models, as_json=as_json)
-    agree_to_spend(calls, models, caps)
-    with progress_bar(f"evaluate {name}") as progress:
-        run = EvaluationRun(seed=seed, meter=Meter(caps), progress=progress, sink=out)
-        evaluation = evaluate(program, root=root, split=split, limit=rows, run=run)
+    count = len(resolve(program, root=root, allow_drift=allow_drift).rows(split, rows))
+    plan = Plan(answer_calls(program).times(count), models, {"rows": count})
+    settle(plan, caps, dry_run=dry_run, as_json=as_json)
+    with progress_bar(f"evaluate {name}") as bar:
+        run = EvaluationRun(seed=seed, meter=Meter(caps), progress=bar.rows, sink=out)
+        evaluation = evaluate(
+            program, root=root, split=split, limit=rows, run=run, allow_drift=allow_drift
+        )
     models.close()
     if as_json:
         print_record(evaluation.record())

@@ -56,7 +56,7 @@ MaxSeconds = Annotated[
 Rows = Annotated[
     int | None,
     typer.Option(
-        "--rows", metavar="N", min=1, show_default="all", help="Use the first N rows only."
+        "--rows", metavar="N", min=1, show_default="all", help="Rows at most; always the same ones."
     ),
 ]
 Seed = Annotated[

@@ -11,9 +11,10 @@ from redraft.cli.answer_text import write_answer
 from redraft.cli.inputs import Inputs, read_inputs
 from redraft.cli.opening import ModelFlags, open_models, open_program
 from redraft.cli.output import print_record, stderr_console
-from redraft.program import AnswerRun, Program
+from redraft.program import Program
 from redraft.project import find_root
 from redraft.records import Answer
+from redraft.session import AnswerRun
 
 EXAMPLE = (
     'redraft run product_blurb --input "request=Describe a kettle in one sentence. '

@@ -1,8 +1,8 @@
 """What a command may spend: the estimate before it, and the question when the price is unknown."""
 
 import sys
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from typing import NoReturn
 
 import typer
 
@@ -19,7 +19,7 @@ class Calls:
 
     Attributes:
         best: If every first draft passes.
-        expected: If half of the drafts pass at each attempt.
+        expected: Between the two, as if half of the drafts passed.
         worst: If no draft passes and every checker's reply needs its repair turn.
     """
 
@@ -27,63 +27,83 @@ class Calls:
     expected: int
     worst: int
 
+    def __add__(self, other: "Calls") -> "Calls":
+        return Calls(
+            self.best + other.best, self.expected + other.expected, self.worst + other.worst
+        )
+
     def times(self, number: int) -> "Calls":
         """Return the calls of `number` such answers."""
         return Calls(self.best * number, self.expected * number, self.worst * number)
 
 
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What a command is about to do.
+
+    Attributes:
+        calls: Calls it would make.
+        models: What answers them.
+        details: What else is known beforehand, JSON-ready.
+    """
+
+    calls: Calls
+    models: Models
+    details: Mapping[str, object]
+
+    @property
+    def cost_usd(self) -> float | None:
+        """0.0 where every call is free, None where a model's price is not known."""
+        models = self.models
+        roles = (models.drafter, models.checker, models.reviser, models.proposer, models.judge)
+        return None if any(model is not None and model.cost is None for model in roles) else 0.0
+
+    def record(self) -> dict[str, object]:
+        """Return what `--dry-run --json` prints."""
+        return {"calls": asdict(self.calls), "cost_usd": self.cost_usd, **self.details}
+
+    def text(self) -> str:
+        """Return the same as sentences."""
+        price = "They cost nothing." if self.cost_usd == 0 else "What they cost is not known."
+        calls = self.calls
+        lines = [
+            f"Calls to models: {calls.best:,} at best, {calls.expected:,} if half of the drafts "
+            f"pass, {calls.worst:,} at worst, retries not counted. {price}",
+            *(f"{name}: {value}" for name, value in self.details.items()),
+        ]
+        return "\n".join(lines)
+
+
 def answer_calls(program: Program) -> Calls:
     """Return the calls of one answer."""
+    drafts = len(program.draft.predictors())
     if not program.loop.enabled:
-        return Calls(1, 1, 1)
-    attempts = 1 + program.loop.max_revisions
+        return Calls(drafts, drafts, drafts)
     asked = 1 if program.criteria else 0
-    expected = 2 - 0.5 ** (attempts - 1)
+    attempts = 1 + program.loop.max_revisions
+    once = drafts + asked
     return Calls(
-        best=1 + asked,
-        expected=round(expected * (1 + asked)),
-        worst=attempts * (1 + 2 * asked),
+        best=once,
+        expected=round(once * (2 - 0.5 ** (attempts - 1))),
+        worst=attempts * (drafts + 2 * asked),
     )
 
 
-def price_usd(models: Models) -> float | None:
-    """Return 0.0 where every call is free, None where a model's price is not known."""
-    roles = (models.drafter, models.checker, models.reviser, models.proposer, models.judge)
-    return None if any(model is not None and model.cost is None for model in roles) else 0.0
-
-
-def print_estimate(calls: Calls, models: Models, *, as_json: bool) -> NoReturn:
-    """Print what a command would spend, on stdout, and end it: a dry run."""
-    if as_json:
-        print_record({"calls": asdict(calls), "cost_usd": price_usd(models)})
-    else:
-        print(estimate_text(calls, models))
-    raise typer.Exit(0)
-
-
-def estimate_text(calls: Calls, models: Models) -> str:
-    """Return the estimate as a sentence or two."""
-    price = "They cost nothing." if price_usd(models) == 0 else "What they cost is not known."
-    return (
-        f"Calls to models: {calls.best:,} at best, {calls.expected:,} if half of the drafts pass, "
-        f"{calls.worst:,} at worst, retries not counted. {price}"
-    )
-
-
-def agree_to_spend(calls: Calls, models: Models, caps: RunCaps) -> None:
-    """Ask before calls of unknown price are made without a cap.
+def settle(plan: Plan, caps: RunCaps, *, dry_run: bool, as_json: bool) -> None:
+    """End a dry run with its estimate; ask before calls of unknown price are made without a cap.
 
     Raises:
-        ConfigError: Nobody is there to be asked; it names the flag.
-        typer.Exit: The answer is no.
+        ConfigError: There is no cap and nobody to be asked; the flag is named.
+        typer.Exit: It was a dry run, or the answer is no.
     """
+    if dry_run:
+        print_record(plan.record()) if as_json else print(plan.text())
+        raise typer.Exit(0)
     capped = caps.max_calls is not None or caps.max_seconds is not None
-    if capped or price_usd(models) == 0:
+    if capped or plan.cost_usd == 0:
         return
     if not sys.stdin.isatty():
-        raise ConfigError(
-            f"{estimate_text(calls, models)} Give --max-calls N to say how many may be made"
-        )
-    print_note(estimate_text(calls, models))
+        raise ConfigError(f"{plan.text()}\nGive --max-calls N to say how many may be made")
+    print_note(plan.text())
     if not typer.confirm("Go on?", err=True):
         raise typer.Exit(1)

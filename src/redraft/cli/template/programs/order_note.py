@@ -4,7 +4,7 @@ import re
 
 import dspy
 
-from redraft import Loop, Program
+from redraft import Loop, Options, Program
 from redraft.checks import max_words, states_each
 
 
@@ -27,4 +27,5 @@ PROGRAM = Program(
     prepare=read_request,
     checks=CHECKS,
     loop=Loop(max_revisions=2, on_fail="resample"),
+    options={"drafter": Options(max_tokens=80)},
 )

@@ -1,0 +1,90 @@
+"""`redraft compile`: tune a program on its rows, pass the gate, write the artifact."""
+
+from typing import Annotated
+
+import typer
+
+from redraft.budget import RunCaps
+from redraft.cli import flags
+from redraft.cli.opening import ModelFlags, open_models
+from redraft.cli.output import print_record
+from redraft.cli.progress import progress_bar
+from redraft.cli.spending import Calls, Plan, settle
+from redraft.compilation import Promote
+from redraft.compiler import CompileEstimate, compile_program, estimate_compile
+from redraft.lm import Models
+from redraft.project import find_root
+from redraft.report.compilation import compilation_text
+
+EXAMPLE = "redraft compile product_blurb --dry-run"
+
+
+def command(
+    name: flags.Name,
+    *,
+    optimizer: Annotated[
+        str, typer.Option("--optimizer", metavar="METHOD", help="How prompts are proposed.")
+    ] = "bootstrap",
+    seed: flags.Seed = 0,
+    promote: Annotated[
+        Promote, typer.Option("--promote", help="When the artifact becomes the one that answers.")
+    ] = "confirmed",
+    fresh: Annotated[
+        bool, typer.Option("--fresh", help="Ask the models again although replies are recorded.")
+    ] = False,
+    lm: flags.Lm = None,
+    drafter_lm: flags.DrafterLm = None,
+    checker_lm: flags.CheckerLm = None,
+    reviser_lm: flags.ReviserLm = None,
+    max_calls: Annotated[
+        int | None,
+        typer.Option(
+            "--max-calls",
+            metavar="N",
+            min=1,
+            show_default="compile_calls in [tool.redraft], 1200 without it",
+            help="Calls to models at most; the gate's are kept back.",
+        ),
+    ] = None,
+    max_seconds: flags.MaxSeconds = None,
+    dry_run: flags.DryRun = False,
+    as_json: flags.Json = False,
+) -> None:
+    """Compile a program and print what came of it."""
+    root = find_root()
+    caps = RunCaps(max_calls=max_calls, max_seconds=max_seconds)
+    named = ModelFlags(lm=lm, drafter=drafter_lm, checker=checker_lm, reviser=reviser_lm)
+    models = open_models(root, named, reuse_replies=not fresh)
+    estimate = estimate_compile(
+        name, optimizer=optimizer, caps=caps, seed=seed, root=root, models=models
+    )
+    settle(_plan(estimate, models), caps, dry_run=dry_run, as_json=as_json)
+    with progress_bar(f"compile {name}") as bar:
+        compilation = compile_program(
+            name,
+            optimizer=optimizer,
+            caps=caps,
+            seed=seed,
+            promote=promote,
+            root=root,
+            models=models,
+            progress=bar.stage,
+        )
+    models.close()
+    if as_json:
+        print_record(compilation.record())
+    else:
+        print(compilation_text(compilation))
+    raise typer.Exit(compilation.exit_code)
+
+
+def _plan(estimate: CompileEstimate, models: Models) -> Plan:
+    details = {
+        "cap on calls": estimate.cap,
+        "smallest cap": estimate.needed,
+        "val rows": estimate.val_rows,
+        "gate rows": estimate.gate_rows,
+        "level of the gate's look": estimate.level,
+        "smallest gain that would show": estimate.smallest_detectable,
+    }
+    return Plan(Calls(estimate.best, estimate.expected, estimate.worst), models, details)
