@@ -93,8 +93,9 @@ def editable_text(artifact: Artifact) -> str:
     for name, predictor in sorted(artifact.predictors.items()):
         key = _text(name)
         lines += ["", f"[{key}]", f"instructions = {_block(predictor.instructions)}"]
+        fields = (*predictor.inputs, *predictor.outputs)
         for demo in predictor.demos:
-            lines += ["", f"[[{key}.demos]]", *_demo_lines(key, demo)]
+            lines += ["", f"[[{key}.demos]]", *_demo_lines(key, demo, fields)]
     return "\n".join(lines) + "\n"
 
 
@@ -124,14 +125,16 @@ def _check_names(edited: Mapping[str, PredictorState], parent: Artifact) -> None
     )
 
 
-def _demo_lines(key: str, demo: Demo) -> Iterator[str]:
+def _demo_lines(key: str, demo: Demo, fields: tuple[str, ...]) -> Iterator[str]:
     for name, value in (("row_id", demo.row_id), ("model", demo.model)):
         if value is not None:
             yield f"{name} = {_text(value)}"
-    texts = {name: value for name, value in demo.fields.items() if isinstance(value, str)}
+    ordered = dict.fromkeys([*(name for name in fields if name in demo.fields), *demo.fields])
+    values = {name: demo.fields[name] for name in ordered}
+    texts = {name: value for name, value in values.items() if isinstance(value, str)}
     yield f"[{key}.demos.fields]"
     yield from (f"{_text(name)} = {_block(value)}" for name, value in texts.items())
-    others = {name: value for name, value in demo.fields.items() if name not in texts}
+    others = {name: value for name, value in values.items() if name not in texts}
     if others:
         yield f"[{key}.demos.json_fields]"
         dumped = {name: json.dumps(v, ensure_ascii=False) for name, v in others.items()}
@@ -169,8 +172,6 @@ def _block(text: str) -> str:
     lines = [_text(line)[1:-1] for line in text.removesuffix('"').split("\n")]
     body = "\n".join(line.replace('\\"', '"') for line in lines).replace('"""', '""\\"')
     end = '\\"' if text.endswith('"') else ""
-    if body.endswith('"') and not body.endswith('\\"'):
-        body = body[:-1] + '\\"'
     return f'"""\n{body}{end}"""'
 
 

@@ -12,20 +12,23 @@ from redraft.artifact.record import Artifact
 from redraft.errors import ArtifactError, RedraftError
 from redraft.records import ProgramState
 
-_MAX_SECONDS = 300
+MAX_SECONDS = 300.0
 _LOST = "the artifact was not written"
 
 
-def check_reload(root: Path, folder: Path, artifact: Artifact) -> None:
+def check_reload(
+    root: Path, folder: Path, *, artifact: Artifact, max_seconds: float = MAX_SECONDS
+) -> None:
     """Load a folder in a fresh process and compare it with the artifact, predictor by predictor.
 
     Args:
         root: The project.
         folder: Holds `artifact.json`; may have any name.
         artifact: What must come back.
+        max_seconds: Time that the process may take.
 
     Raises:
-        ArtifactError: It does not load there, or something differs.
+        ArtifactError: It takes too long, does not load there, or something differs.
     """
     arguments = [str(root.resolve()), str(folder.resolve()), artifact.program, artifact.id]
     try:
@@ -35,11 +38,11 @@ def check_reload(root: Path, folder: Path, artifact: Artifact) -> None:
             check=False,
             encoding="utf-8",
             stdin=subprocess.DEVNULL,
-            timeout=_MAX_SECONDS,
+            timeout=max_seconds,
         )
     except subprocess.TimeoutExpired as error:
         raise ArtifactError(
-            f"loading the artifact in a fresh process took over {_MAX_SECONDS} s, so {_LOST}; "
+            f"loading the artifact in a fresh process took over {max_seconds} s, so {_LOST}; "
             f"see what programs/{artifact.program}.py does when it is imported",
             artifact_id=artifact.id,
         ) from error

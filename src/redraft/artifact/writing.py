@@ -39,7 +39,7 @@ def write_artifact(
     """
     measured = {
         "artifact_id": artifact.id,
-        "written": datetime.now(UTC).isoformat(timespec="seconds"),
+        "written": datetime.now(UTC).isoformat(),
         **evaluation,
     }
     payload = to_payload(artifact)
@@ -52,7 +52,7 @@ def write_artifact(
     }
     folder = artifacts_folder(root, artifact.program) / artifact.id
     with staged(folder, files) as stage:
-        check_reload(root, stage, artifact)
+        check_reload(root, stage, artifact=artifact)
     return folder
 
 

@@ -80,11 +80,12 @@ def evaluate_rows(
             pool.submit(copy_context().run, work, row, row_with_facts)
             for row, row_with_facts in zip(rows, full, strict=True)
         ]
-        for result in _in_order(futures, meter):
-            results.append(result)
-            write(row_record(result, split))
-            if run.progress is not None:
-                run.progress(len(results), len(rows), meter.spent)
+        with _all_or_none(futures, meter):
+            for future in futures:
+                results.append(future.result())
+                write(row_record(results[-1], split))
+                if run.progress is not None:
+                    run.progress(len(results), len(rows), meter.spent)
     usage = sum((r.answer.usage for r in results), Usage())
     return Evaluation(program.name, program.artifact_id, split, tuple(results), usage)
 
@@ -166,15 +167,15 @@ def _threads(program: Program, run: EvaluationRun) -> int:
     return min((model.parallel for model in used if model is not None), default=1)
 
 
-def _in_order(futures: Sequence[Future[RowResult]], meter: Meter) -> Iterator[RowResult]:
-    """Yield the results in order; if one fails, or the command is interrupted, stop the others."""
-    done = False
+@contextmanager
+def _all_or_none(futures: Sequence[Future[RowResult]], meter: Meter) -> Iterator[None]:
+    """Stop all rows when one of them fails, or when the command is interrupted."""
+    finished = False
     try:
-        for future in futures:
-            yield future.result()
-        done = True
+        yield
+        finished = True
     finally:
-        if not done:
+        if not finished:
             meter.cancel()
             for future in futures:
                 future.cancel()

@@ -125,9 +125,13 @@ def resolve(
     subject = Subject(found, rubric or load_rubric(root, found.name), trainset, root)
     if found.artifact_id is not None:
         artifact = read_artifact(root, found.name, found.artifact_id)
-        verify_lineage(
-            artifact, _lineage(subject, root), allow_drift=where.get("allow_drift", False)
+        made_from = Lineage(
+            program=_fingerprint(root / "programs" / f"{found.name}.py"),
+            # Rubrics and rows that are given as objects are others on purpose.
+            rubric=_fingerprint(root / "metrics" / f"{found.name}.py") if rubric is None else None,
+            rows=trainset.digest if rows is None else None,
         )
+        verify_lineage(artifact, made_from, allow_drift=where.get("allow_drift", False))
     return subject
 
 
@@ -197,14 +201,6 @@ def _trainset(rows: RowsGiven, program: Program, root: Path | None) -> Trainset:
         return make_trainset(rows, name=program.name)
     assert root is not None
     return load_trainset(root, program.name, input_fields=program.input_fields)
-
-
-def _lineage(subject: Subject, root: Path) -> Lineage:
-    return Lineage(
-        program=_fingerprint(root / "programs" / f"{subject.program.name}.py"),
-        rubric=_fingerprint(root / "metrics" / f"{subject.rubric.name}.py"),
-        rows=subject.trainset.digest,
-    )
 
 
 def _fingerprint(path: Path) -> str | None:
