@@ -4,8 +4,9 @@ import hashlib
 import inspect
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 from dspy.lm15 import (
     ContextLengthError,
@@ -91,6 +92,7 @@ class Scripted:
             ModelError: The script has no reply left, or breaks the promise of a schema.
         """
         poll()
+        schema = wanted_schema(request) if self.supports_response_schema else None
         reply = self._reply(request)
         prompt_tokens = self._prompt_tokens(request)
         _wait(reply.delay_seconds, poll)
@@ -99,6 +101,8 @@ class Scripted:
         if reply.fail is not None:
             raise _error(reply, self.name)
         reply = self._counted(self._fitted(reply, request, prompt_tokens), prompt_tokens)
+        if schema is not None and reply.finish_reason == "stop":
+            self._keep_promise(reply.text, schema)
         return Response(
             id=None,
             model=self.name,
@@ -164,11 +168,7 @@ class Scripted:
         text, whole = reply.text, True
         if known := [tokens for tokens in room if tokens is not None]:
             text, whole = cut_words(text, min(known))
-        if not whole:
-            return replace(reply, text=text, finish_reason="length")
-        if reply.finish_reason == "stop":
-            self._keep_promise(request, text)
-        return reply
+        return reply if whole else replace(reply, text=text, finish_reason="length")
 
     def _counted(self, reply: Reply, prompt_tokens: int) -> Reply:
         written = count_words(reply.text)
@@ -178,10 +178,7 @@ class Scripted:
             output_tokens=written if reply.output_tokens is None else reply.output_tokens,
         )
 
-    def _keep_promise(self, request: Request, text: str) -> None:
-        schema = wanted_schema(request)
-        if schema is None or not self.supports_response_schema:
-            return
+    def _keep_promise(self, text: str, schema: Mapping[str, Any]) -> None:
         if (reason := misfit(text, schema)) is not None:
             raise ModelError(
                 f"the script of {self.name!r} promises a schema and breaks it: {reason}",

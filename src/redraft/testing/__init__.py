@@ -2,6 +2,7 @@
 
 from redraft.lm.script import Reply, Rule
 from redraft.lm.scripted import Scripted
+from redraft.testing.contract import ENGINE_PROMISES, Promise
 from redraft.testing.engines import models_of
 
-__all__ = ["Reply", "Rule", "Scripted", "models_of"]
+__all__ = ["ENGINE_PROMISES", "Promise", "Reply", "Rule", "Scripted", "models_of"]
