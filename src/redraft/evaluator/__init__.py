@@ -1,13 +1,15 @@
 """Program x rows x rubric -> Evaluation: what a program is worth on rows it was given."""
 
 from redraft.evaluator.results import Evaluation, RowResult, row_record
-from redraft.evaluator.rows import EvaluationRun, evaluate_rows, replayed, score_answer
-from redraft.evaluator.subject import Subject, Where, evaluate, resolve
+from redraft.evaluator.rows import EvaluationRun, Progress, evaluate_rows, replayed, score_answer
+from redraft.evaluator.subject import RowsGiven, Subject, Where, evaluate, resolve
 
 __all__ = [
     "Evaluation",
     "EvaluationRun",
+    "Progress",
     "RowResult",
+    "RowsGiven",
     "Subject",
     "Where",
     "evaluate",

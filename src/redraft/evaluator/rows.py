@@ -76,16 +76,18 @@ def evaluate_rows(
 
     results: list[RowResult] = []
     with _lines_to(run.sink) as write, ThreadPoolExecutor(_threads(program, run)) as pool:
+
+        def finish(result: RowResult) -> None:
+            results.append(result)
+            write(row_record(result, split))
+            if run.progress is not None:
+                run.progress(len(results), len(rows), meter.spent)
+
         futures = [
             pool.submit(copy_context().run, work, row, row_with_facts)
             for row, row_with_facts in zip(rows, full, strict=True)
         ]
-        with _all_or_none(futures, meter):
-            for future in futures:
-                results.append(future.result())
-                write(row_record(results[-1], split))
-                if run.progress is not None:
-                    run.progress(len(results), len(rows), meter.spent)
+        _finish_in_order(futures, meter, finish=finish)
     usage = sum((r.answer.usage for r in results), Usage())
     return Evaluation(program.name, program.artifact_id, split, tuple(results), usage)
 
@@ -167,12 +169,14 @@ def _threads(program: Program, run: EvaluationRun) -> int:
     return min((model.parallel for model in used if model is not None), default=1)
 
 
-@contextmanager
-def _all_or_none(futures: Sequence[Future[RowResult]], meter: Meter) -> Iterator[None]:
-    """Stop all rows when one of them fails, or when the command is interrupted."""
+def _finish_in_order(
+    futures: Sequence[Future[RowResult]], meter: Meter, *, finish: Callable[[RowResult], None]
+) -> None:
+    """Hand on the results in order; if one fails, or the user interrupts, stop all others."""
     finished = False
     try:
-        yield
+        for future in futures:
+            finish(future.result())
         finished = True
     finally:
         if not finished:
