@@ -33,7 +33,7 @@ from redraft.records import Row, Split, Usage
 from redraft.rubric import Rubric
 
 Results = Mapping[str, RowResult]
-BASE_TITLE = "base: the program as its file stands"
+BASE_TITLE = "base, as its file stands"
 
 
 def compare(

@@ -96,7 +96,7 @@ def first_attempt(result: RowResult, *, draft_calls: int) -> RowResult:
             attempt's where a model checked it, since drafting and checking were counted together.
     """
     off = replayed(result, Loop(enabled=False))
-    verdict = off.answer.attempts[0].verdict if off.answer.attempts else None
+    verdict = result.answer.attempts[0].verdict if result.answer.attempts else None
     if verdict is None or verdict.reply is None:
         return off
     free = off.answer.usage.cost_usd == 0
