@@ -11,7 +11,7 @@ synchronous, one asynchronous; `replay` runs it over recorded attempts.
 
 import difflib
 from collections.abc import Awaitable, Callable, Generator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 from redraft.budget import StopReason
@@ -192,6 +192,13 @@ def replay(answer: Answer, loop: Loop) -> LoopEnd:
     return drive(run_loop(loop, checked=answer.stopped_by != "unchecked"), recorded)
 
 
+def difference(before: str, after: str) -> tuple[str, float]:
+    """Return the unified diff between two drafts, and the share of words changed, in [0, 1]."""
+    lines = difflib.unified_diff(before.splitlines(), after.splitlines(), lineterm="", n=1)
+    matcher = difflib.SequenceMatcher(None, before.split(), after.split())
+    return "\n".join(list(lines)[2:]), 1.0 - matcher.ratio()
+
+
 @dataclass(frozen=True, slots=True)
 class _Stop:
     stopped_by: StoppedBy
@@ -239,12 +246,19 @@ def _try_again(attempts: list[Attempt], loop: Loop) -> Generator[Step, Outcome, 
     number = len(attempts) + 1
     if loop.on_fail == "resample":
         outcome = yield ResampleStep(number)
-    else:
-        outcome = yield ReviseStep(number, attempts[-1].draft, _gaps(attempts[-1]))
-    return _take_draft(attempts, outcome, failed_by="reviser_failed")
+        return _take_draft(attempts, outcome, failed_by="reviser_failed")
+    gaps = _gaps(attempts[-1])
+    outcome = yield ReviseStep(number, attempts[-1].draft, gaps)
+    return _take_draft(attempts, outcome, failed_by="reviser_failed", gaps=gaps)
 
 
-def _take_draft(attempts: list[Attempt], outcome: Outcome, *, failed_by: StoppedBy) -> _Stop | None:
+def _take_draft(
+    attempts: list[Attempt],
+    outcome: Outcome,
+    *,
+    failed_by: StoppedBy,
+    gaps: tuple[str, ...] = (),
+) -> _Stop | None:
     if isinstance(outcome, Halted):
         return _Stop(outcome.reason, outcome.failure)
     if isinstance(outcome, Failed):
@@ -252,7 +266,7 @@ def _take_draft(attempts: list[Attempt], outcome: Outcome, *, failed_by: Stopped
         return _Stop("refused" if refused else failed_by, outcome.failure)
     if not isinstance(outcome, Drafted):
         raise TypeError(f"a draft step needs a draft, got {type(outcome).__name__}")
-    diff, share = _difference(attempts[-1].draft, outcome.draft) if attempts else ("", None)
+    diff, share = difference(attempts[-1].draft, outcome.draft) if attempts else ("", None)
     attempts.append(
         Attempt(
             number=len(attempts) + 1,
@@ -262,18 +276,16 @@ def _take_draft(attempts: list[Attempt], outcome: Outcome, *, failed_by: Stopped
             share_changed=share,
             usage=outcome.usage,
             seconds=outcome.seconds,
+            gaps=gaps,
         )
     )
     return None
 
 
 def _judged(attempt: Attempt, outcome: Checked) -> Attempt:
-    return Attempt(
-        number=attempt.number,
-        draft=attempt.draft,
+    return replace(
+        attempt,
         verdict=outcome.verdict,
-        diff=attempt.diff,
-        share_changed=attempt.share_changed,
         usage=attempt.usage + outcome.usage,
         seconds=attempt.seconds + outcome.seconds,
     )
@@ -301,12 +313,6 @@ def _gaps(attempt: Attempt) -> tuple[str, ...]:
 
 def _minor_last(finding: Finding) -> bool:
     return not finding.must_pass
-
-
-def _difference(before: str, after: str) -> tuple[str, float]:
-    lines = difflib.unified_diff(before.splitlines(), after.splitlines(), lineterm="", n=1)
-    matcher = difflib.SequenceMatcher(None, before.split(), after.split())
-    return "\n".join(list(lines)[2:]), 1.0 - matcher.ratio()
 
 
 def _recorded_stop(answer: Answer, number: int) -> Outcome:
