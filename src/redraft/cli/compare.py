@@ -8,7 +8,7 @@ import typer
 from redraft.artifact import current, list_artifacts
 from redraft.budget import RunCaps
 from redraft.cli import flags
-from redraft.cli.opening import ModelFlags, open_models
+from redraft.cli.opening import REPLIES, ModelFlags, open_models
 from redraft.cli.output import print_note, print_record
 from redraft.cli.progress import progress_bar
 from redraft.cli.spending import Calls, Plan, answer_calls, settle
@@ -68,7 +68,7 @@ def command(
     root = find_root()
     caps = RunCaps(max_calls=max_calls, max_seconds=max_seconds)
     named = ModelFlags(lm=lm, drafter=drafter_lm, checker=checker_lm, reviser=reviser_lm)
-    models = open_models(root, named, reuse_replies=True)
+    models = open_models(root, named, replies=root / REPLIES)
     options: Options = {
         "root": root,
         "models": models,

@@ -6,7 +6,7 @@ import typer
 
 from redraft.budget import RunCaps
 from redraft.cli import flags
-from redraft.cli.opening import ModelFlags, open_models
+from redraft.cli.opening import REPLIES, ModelFlags, open_models
 from redraft.cli.output import print_record
 from redraft.cli.progress import progress_bar
 from redraft.cli.spending import Calls, Plan, settle
@@ -54,7 +54,7 @@ def command(
     root = find_root()
     caps = RunCaps(max_calls=max_calls, max_seconds=max_seconds)
     named = ModelFlags(lm=lm, drafter=drafter_lm, checker=checker_lm, reviser=reviser_lm)
-    models = open_models(root, named, reuse_replies=not fresh)
+    models = open_models(root, named, replies=None if fresh else root / REPLIES)
     estimate = estimate_compile(
         name, optimizer=optimizer, caps=caps, seed=seed, root=root, models=models
     )

@@ -8,7 +8,7 @@ import typer
 from redraft.budget import Meter, RunCaps
 from redraft.cli import flags
 from redraft.cli.numbers import interval, number
-from redraft.cli.opening import ModelFlags, open_models, open_program
+from redraft.cli.opening import REPLIES, ModelFlags, open_models, open_program
 from redraft.cli.output import print_note, print_record
 from redraft.cli.progress import progress_bar, spent_so_far
 from redraft.cli.spending import Plan, answer_calls, settle
@@ -46,7 +46,7 @@ def command(
     root = find_root()
     caps = RunCaps(max_calls=max_calls, max_seconds=max_seconds)
     named = ModelFlags(lm=lm, drafter=drafter_lm, checker=checker_lm, reviser=reviser_lm)
-    models = open_models(root, named, reuse_replies=True)
+    models = open_models(root, named, replies=root / REPLIES)
     program = open_program(root, name, artifact=artifact, models=models, allow_drift=allow_drift)
     count = len(resolve(program, root=root, allow_drift=allow_drift).rows(split, rows))
     plan = Plan(answer_calls(program).times(count), models, {"rows": count})

@@ -22,14 +22,13 @@ class ModelFlags:
     reviser: str | None = None
 
 
-def open_models(root: Path, flags: ModelFlags, *, reuse_replies: bool = False) -> Models:
+def open_models(root: Path, flags: ModelFlags, *, replies: Path | None = None) -> Models:
     """Connect the models that flags and settings name.
 
     Args:
         root: The project.
         flags: What the command line says.
-        reuse_replies: Whether replies recorded in the project may be used again; never for an
-            answer.
+        replies: File of recorded replies that may be used again; never for an answer.
     """
     names = model_names(
         read_config(root).models,
@@ -40,7 +39,7 @@ def open_models(root: Path, flags: ModelFlags, *, reuse_replies: bool = False) -
             "reviser": flags.reviser,
         },
     )
-    return connect(names, root=root, recorded=root / REPLIES if reuse_replies else None)
+    return connect(names, root=root, recorded=replies)
 
 
 def choose_artifact(root: Path, name: str, asked: str | None) -> str:

@@ -49,7 +49,15 @@ def progress_bar(label: str) -> Iterator[Bar]:
         TextColumn("{task.fields[spent]}"),
         TimeElapsedColumn(),
     )
-    with Progress(*columns, console=console, disable=not console.is_terminal) as progress:
+    # stdout stays stdout: by default the bar would take it over.
+    with Progress(
+        *columns,
+        console=console,
+        disable=not console.is_terminal,
+        transient=True,
+        redirect_stdout=False,
+        redirect_stderr=False,
+    ) as progress:
         yield Bar(progress, progress.add_task(label, total=None, spent=""))
 
 

@@ -12,14 +12,18 @@ _VERDICTS = {
 
 
 def compilation_text(compilation: Compilation) -> str:
-    """Return the outcome of a compile as a few lines: decision, numbers, spend, next step."""
+    """Return a compile as a few lines: decision, numbers, spend, next step."""
+    lines = [outcome_text(compilation), _spend(compilation), _next_step(compilation)]
+    return "\n".join(lines)
+
+
+def outcome_text(compilation: Compilation) -> str:
+    """Return decision and numbers: what stays the same when recorded replies are used again."""
     lines = [
         f"{compilation.program}: {_decision(compilation)}",
         *_numbers(compilation),
         *_look(compilation),
         *compilation.notes,
-        _spend(compilation),
-        _next_step(compilation),
     ]
     return "\n".join(lines)
 
@@ -68,8 +72,14 @@ def _look(compilation: Compilation) -> list[str]:
     look, effect = compilation.look, compilation.effect
     if look is None or look.level is None:
         return []
-    p = "not claimed" if effect is None or effect.p_greater is None else f"{effect.p_greater:.4f}"
-    return [f"look {look.number} at the gate: one-sided p {p}, level {look.level:.4f}"]
+    p = None if effect is None else effect.p_greater
+    return [f"look {look.number} at the gate: {_chance(p)}, level {look.level:.4f}"]
+
+
+def _chance(p: float | None) -> str:
+    if p is None:
+        return "too few rows differ for a p"
+    return "one-sided p below 0.0001" if p < 0.0001 else f"one-sided p {p:.4f}"
 
 
 def _spend(compilation: Compilation) -> str:
