@@ -1,7 +1,23 @@
 """A project of one small program on a scripted model, for tests that need files."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
+
+from redraft.artifact import (
+    Artifact,
+    Lineage,
+    Search,
+    build_artifact,
+    file_digests,
+    write_artifact,
+)
+from redraft.program import load_base
+from redraft.records import Demo, PredictorState
+from redraft.testing import models_of
+
+NAME = "notice"
+DEMO = Demo({"request": "Lift 1 stops.", "notice": "The lift stops."}, "r1", "scripted/test")
 
 _FINDINGS = {"plain": {"reason": "Plain words.", "status": "met", "quote": "", "gap": ""}}
 SCRIPT = [
@@ -80,3 +96,31 @@ def _row(number: int) -> str:
         "group": f"g{number // 2}",
     }
     return json.dumps(row) + "\n"
+
+
+def edit_program(root: Path, old: str, new: str) -> None:
+    """Change the program's file."""
+    path = root / "programs" / f"{NAME}.py"
+    path.write_text(path.read_text().replace(old, new))
+
+
+def compiled(root: Path, instructions: str = "Write it in plain words.") -> Artifact:
+    """Return the artifact of the program with other instructions and one demo."""
+    base = load_base(root, NAME).with_models(models_of("A notice."))
+    state = base.state()
+    predictors = {**state.predictors, "draft": PredictorState(instructions, (DEMO,))}
+    program = base.with_state(replace(state, predictors=predictors))
+    lineage = Lineage(program="p", files=file_digests(root, base), rubric="m", rows="t")
+    return build_artifact(program, lineage=lineage, search=Search("bootstrap", 7))
+
+
+def written(root: Path, instructions: str = "Write it in plain words.") -> Artifact:
+    """Return an artifact that was written into the project."""
+    artifact = compiled(root, instructions)
+    write_artifact(root, artifact, evaluation={"gain": 0.1}, prompts="# Prompts\n")
+    return artifact
+
+
+def folder_of(root: Path, artifact: Artifact) -> Path:
+    """Return where an artifact is written."""
+    return root / "compiled" / NAME / artifact.id

@@ -6,7 +6,6 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from small_project import make_project
 
 from redraft.artifact import (
     Artifact,
@@ -50,12 +49,6 @@ PREDICTORS = st.dictionaries(
     ),
     max_size=3,
 )
-
-
-@pytest.fixture
-def root(tmp_path: Path) -> Path:
-    """Return a project of one program."""
-    return make_project(tmp_path / "project")
 
 
 def compiled(root: Path) -> Artifact:

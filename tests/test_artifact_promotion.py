@@ -5,7 +5,6 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from small_project import make_project
 
 from redraft.artifact import (
     Lineage,
@@ -24,12 +23,6 @@ from redraft.program import load_base
 
 NAME = "notice"
 WHY = Reason("sam", "it won", opponent="base", look=3)
-
-
-@pytest.fixture
-def root(tmp_path: Path) -> Path:
-    """Return a project of one program."""
-    return make_project(tmp_path / "project")
 
 
 @pytest.fixture

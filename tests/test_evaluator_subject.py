@@ -23,12 +23,6 @@ ALL = Rubric([Measure("any", 1.0, lambda _row, _draft: 0.5)])
 ROWS = [Row("a", {"request": "Lift."}, split="val"), Row("b", {"request": "Door."}, split="val")]
 
 
-@pytest.fixture
-def root(tmp_path: Path) -> Path:
-    """Return a project of one program."""
-    return make_project(tmp_path / "project")
-
-
 def placed(root: Path) -> str:
     """Put an artifact of the program as it stands into the project and return its id."""
     base = load_base(root, NAME)

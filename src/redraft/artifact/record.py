@@ -205,7 +205,14 @@ def parse_artifact(text: str, *, expected_id: str, where: str) -> Artifact:
             f"and use `redraft artifacts NAME edit {expected_id}` to edit an artifact",
             artifact_id=expected_id,
         )
-    return from_payload(payload)
+    artifact = from_payload(payload)
+    if artifact.id != expected_id:
+        raise ArtifactError(
+            f"{where} was written by a version of Redraft whose artifacts have other parts; "
+            "compile again, or install the version that wrote it",
+            artifact_id=expected_id,
+        )
+    return artifact
 
 
 def from_payload(payload: Mapping[str, Any]) -> Artifact:
