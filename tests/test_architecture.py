@@ -20,11 +20,11 @@ ROOMS: dict[str, str] = {
     "verdict": "errors records",
     "loop": "records",
     "program": "errors records project budget lm adapter verdict loop",
-    "looks": "errors records project",
+    "statistics": "errors",
+    "looks": "errors records project statistics",
     "artifact": "errors records project lm program",
     "rubric": "errors records project",
     "evaluator": "errors records project trainset budget lm loop program artifact looks rubric",
-    "statistics": "errors records",
     "comparison": "errors records project budget program looks artifact rubric evaluator statistics",
     "report": "records trainset program artifact rubric evaluator statistics comparison",
     "optimizers": "errors records trainset budget program rubric evaluator statistics",
@@ -33,7 +33,7 @@ ROOMS: dict[str, str] = {
     "testing": "errors records lm",
 }
 
-ANSWER_PATH = ("adapter", "verdict", "loop", "program", "artifact", "lm", "checks", "looks")
+ANSWER_PATH = ("adapter", "verdict", "loop", "program", "artifact", "lm", "checks")
 OFFLINE_HALF = frozenset(
     {"trainset", "rubric", "evaluator", "statistics", "comparison", "optimizers", "compiler"}
 )
