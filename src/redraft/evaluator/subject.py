@@ -168,9 +168,16 @@ def evaluate(
         ModelError: No model is named, or it cannot be used.
     """
     subject = resolve(program, rubric, rows, **where)
-    chosen = subject.rows(split, limit)
-    subject.look(split, command="evaluate")
-    return evaluate_rows(subject.program, chosen, subject.rubric, run, split=split)
+    given = (where.get("models"), None if isinstance(program, str) else program.models)
+    models = subject.program.models
+    try:
+        chosen = subject.rows(split, limit)
+        subject.look(split, command="evaluate")
+        return evaluate_rows(subject.program, chosen, subject.rubric, run, split=split)
+    finally:
+        # What was connected here is closed here; what the caller brought stays open.
+        if models is not None and not any(models is own for own in given):
+            models.close()
 
 
 def _root(given: Path | str | None, *, needed: bool) -> Path | None:
