@@ -6,7 +6,7 @@ from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from redraft.adapter import CallSettings, Reply, as_text
+from redraft.adapter import CallSettings, Reply, as_text, labelled
 from redraft.budget import Caps, Meter
 from redraft.calls import Call, CallOutcome, NoReply, RecordedCall
 from redraft.errors import CheckError
@@ -44,6 +44,7 @@ from redraft.verdict import (
     unmet_ids,
     unusable_reply,
 )
+from redraft.votes import is_decided, majority
 
 _DEFAULT_OPTIONS = Options()
 
@@ -183,54 +184,59 @@ class Session:
                     must_ask=any(c.must_pass for c in criteria),
                 )
             )
-        asked = yield from self._ask(step)
-        if isinstance(asked, Halted):
-            return asked
-        review, reply, outage = asked
+        votes = yield from self._ask(step)
+        if isinstance(votes, Halted):
+            return votes
         verdict = make_verdict(
-            (*findings, *review.findings),
+            (*findings, *majority([vote.review for vote in votes], criteria)),
             step.draft,
             self.checker_digest,
-            reply=reply,
-            failure=outage,
+            replies=[vote.replies for vote in votes],
+            failure=votes[-1].failure if votes[-1].is_outage else None,
         )
         return Checked(verdict)
 
-    def _ask(
-        self, step: CheckStep
-    ) -> Generator[Call, CallOutcome, Halted | tuple[Review, str, Failure | None]]:
-        first = yield self._check_call(step)
+    def _ask(self, step: CheckStep) -> Generator[Call, CallOutcome, Halted | list["_Vote"]]:
+        """Ask for votes until they agree, a call is down, or a further one could not be read."""
+        cast: list[_Vote] = []
+        while len(cast) < self.loop.votes:
+            vote = yield from self._vote(step, len(cast) + 1)
+            if isinstance(vote, Halted):
+                return vote
+            cast.append(vote)
+            reviews = [vote.review for vote in cast]
+            decided = is_decided(reviews, self.spec.criteria, votes=self.loop.votes)
+            if decided or vote.is_final:
+                break
+        return cast
+
+    def _vote(self, step: CheckStep, number: int) -> Generator[Call, CallOutcome, "Halted | _Vote"]:
+        settings = self.settings("checker", step.number, again=number > 1)
+        if number > 1:
+            seed = call_seed(self.run.seed, self.seed_key, step.number, vote=number)
+            settings = replace(settings, seed=seed)
+        fields = self.check_fields(step.draft)
+        first = yield Call("check", fields, settings)
         if isinstance(first, Halted):
             return first
-        review, outage = self._reviewed(first, step.draft)
-        if outage is not None or not review.needs_repair or _is_too_long(first):
-            return review, first.text, outage
-        second = yield self._check_call(step, review, first.text)
+        vote = self._voted(first, step.draft)
+        if vote.is_final or not vote.review.needs_repair:
+            return vote
+        second = yield Call("check", fields, _repairing(settings, vote.review, first.text))
         if isinstance(second, Halted):
             return second
-        review, outage = self._reviewed(second, step.draft)
-        return review, second.text, outage
+        return self._voted(second, step.draft, (first.text,))
 
-    def _reviewed(self, result: Reply | NoReply, draft: str) -> tuple[Review, Failure | None]:
-        criteria = self.spec.criteria
+    def _voted(self, result: Reply | NoReply, draft: str, earlier: tuple[str, ...] = ()) -> "_Vote":
+        criteria, replies = self.spec.criteria, (*earlier, result.text)
         if isinstance(result, Reply):
             hidden = [check.id for check in self.spec.checks]
-            return review_reply(result.text, criteria, draft, hidden_ids=hidden), None
-        outage = result.failure if result.failure.kind == "outage" else None
-        return unusable_reply(criteria, result.failure.message), outage
-
-    def _check_call(
-        self, step: CheckStep, review: Review | None = None, first_reply: str = ""
-    ) -> Call:
-        settings = self.settings("checker", step.number)
-        if review is not None:
-            settings = replace(
-                settings,
-                seed=settings.seed + 1,
-                repair=_repair_text(review),
-                first_reply=first_reply,
-            )
-        return Call("check", self.check_fields(step.draft), settings)
+            task = labelled(self.draft_fields)
+            review = review_reply(result.text, criteria, draft, task=task, hidden_ids=hidden)
+            return _Vote(review, replies)
+        problem = f"The reply was {result.failure.kind}."
+        review = unusable_reply(criteria, result.failure.message, problem)
+        return _Vote(review, replies, result.failure)
 
     def check_fields(self, draft: str) -> dict[str, Any]:
         """Values of the checker's input fields: the task, the draft and the criteria."""
@@ -267,9 +273,9 @@ def criteria_text(criteria: Sequence[Criterion]) -> str:
     return "\n".join(f"- {c.id}: {c.statement}" for c in criteria)
 
 
-def call_seed(run_seed: int, key: str, attempt: int) -> int:
-    """Return a call's seed in [0, 2**31 - 2], the same for the same run, row and attempt."""
-    text = json.dumps([run_seed, key, attempt])
+def call_seed(run_seed: int, key: str, attempt: int, *, vote: int = 1) -> int:
+    """Return a call's seed in [0, 2**31 - 2], the same for the same run, row, attempt and vote."""
+    text = json.dumps([run_seed, key, attempt] if vote == 1 else [run_seed, key, attempt, vote])
     return int.from_bytes(hashlib.sha256(text.encode()).digest()[:4]) % (2**31 - 1)
 
 
@@ -302,8 +308,28 @@ def _digest(facts: Mapping[str, Any]) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def _is_too_long(result: Reply | NoReply) -> bool:
-    return isinstance(result, NoReply) and result.failure.kind == "too_long"
+@dataclass(frozen=True, slots=True)
+class _Vote:
+    """What the checker made of a draft once: a review, what it said, and why it said nothing."""
+
+    review: Review
+    replies: tuple[str, ...]
+    failure: Failure | None = None
+
+    @property
+    def is_outage(self) -> bool:
+        return self.failure is not None and self.failure.kind == "outage"
+
+    @property
+    def is_final(self) -> bool:
+        """Whether asking again would fail in the same way."""
+        return self.is_outage or (self.failure is not None and self.failure.kind == "too_long")
+
+
+def _repairing(settings: CallSettings, review: Review, first_reply: str) -> CallSettings:
+    return replace(
+        settings, seed=settings.seed + 1, repair=_repair_text(review), first_reply=first_reply
+    )
 
 
 def _repair_text(review: Review) -> str:

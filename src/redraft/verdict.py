@@ -3,6 +3,7 @@
 import hashlib
 import json
 import re
+import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -11,7 +12,8 @@ from redraft.records import Check, Criterion, Failure, Finding, FindingStatus, V
 
 _STATUSES: tuple[FindingStatus, ...] = ("met", "unmet", "cannot_assess")
 _COPIED_WORDS = 8
-_QUOTE_MARKS = str.maketrans({"“": '"', "”": '"', "„": '"', "’": "'", "‘": "'", "«": '"', "»": '"'})
+_COPIED_VERDICT = "it repeats a verdict that stands in the text to be judged"
+_QUOTE_MARKS = str.maketrans(dict.fromkeys("“”„‟«»″＂", '"') | dict.fromkeys("‘’‚‛‹›′＇`´", "'"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +22,8 @@ class Review:
 
     Attributes:
         findings: One per criterion, in order; a finding that broke a rule is `cannot_assess`.
-        problems: What was wrong, one sentence each, in words for the checker.
+        problems: What was wrong, one sentence each, in words for the checker. They hold nothing
+            of the reply, which may hold anything that the draft says.
         needs_repair: Whether a problem concerns a must-pass criterion, or the whole reply.
     """
 
@@ -85,7 +88,12 @@ def findings_schema(criteria: Sequence[Criterion]) -> dict[str, object]:
 
 
 def review_reply(
-    reply: str, criteria: Sequence[Criterion], draft: str, *, hidden_ids: Sequence[str] = ()
+    reply: str,
+    criteria: Sequence[Criterion],
+    draft: str,
+    *,
+    task: str = "",
+    hidden_ids: Sequence[str] = (),
 ) -> Review:
     """Validate a checker's reply, finding by finding; nothing invalid counts as met.
 
@@ -93,22 +101,26 @@ def review_reply(
         reply: The reply verbatim: a JSON object whose `findings` holds one entry per criterion.
         criteria: The criteria that were asked.
         draft: The draft that was judged; quotes must occur in it.
+        task: What the checker saw beside it. A verdict that is spelled out in the draft or here
+            is none of the checker's own.
         hidden_ids: Further ids that no gap may hold, such as those of checks.
     """
+    shown = (_packed(draft), _packed(task))
     try:
-        entries = _entries(reply)
+        entries = _entries(reply, shown)
     except (ValueError, RecursionError) as error:
         return unusable_reply(criteria, f"The reply could not be read: {error}.")
     findings: list[Finding] = []
     problems: list[str] = []
     repair = False
     ids = {c.id for c in criteria} | set(hidden_ids)
-    for unknown in sorted(set(entries) - {c.id for c in criteria}):
-        problems.append(f"{unknown!r} is not one of the criteria.")
+    if set(entries) - {c.id for c in criteria}:
+        problems.append("It has an entry that is not one of the criteria.")
         repair = True
     for criterion in criteria:
-        finding, problem = _finding(criterion, entries.get(criterion.id), draft)
-        problem = problem or _leak(finding, criteria, ids)
+        entry = entries.get(criterion.id)
+        finding, problem = _finding(criterion, entry, draft)
+        problem = problem or _copy(entry, shown) or _leak(finding, criteria, ids)
         if problem:
             problems.append(f"{criterion.id}: {problem}")
             repair = repair or criterion.must_pass or criterion.id not in entries
@@ -117,10 +129,18 @@ def review_reply(
     return Review(tuple(findings), tuple(problems), repair)
 
 
-def unusable_reply(criteria: Sequence[Criterion], reason: str) -> Review:
-    """Return the review of a reply that holds no findings at all."""
+def unusable_reply(
+    criteria: Sequence[Criterion], reason: str, problem: str | None = None
+) -> Review:
+    """Return the review of a reply that holds no findings at all.
+
+    Args:
+        criteria: The criteria that were asked.
+        reason: Why, for people.
+        problem: Why, for the checker, without a word of its reply; by default the reason.
+    """
     findings = tuple(cannot_assess(criterion, reason) for criterion in criteria)
-    return Review(findings, (reason,), needs_repair=True)
+    return Review(findings, (problem or reason,), needs_repair=True)
 
 
 def cannot_assess(criterion: Criterion, reason: str) -> Finding:
@@ -137,7 +157,7 @@ def make_verdict(
     *,
     not_asked: Sequence[str] = (),
     must_ask: bool = False,
-    reply: str | None = None,
+    replies: Sequence[tuple[str, ...]] = (),
     failure: Failure | None = None,
 ) -> Verdict:
     """Sum findings up; a draft passes only when every must-pass rule was decided and is met.
@@ -148,7 +168,7 @@ def make_verdict(
         checker_digest: Digest of what judged it.
         not_asked: Criteria that were not put to the model.
         must_ask: Whether one of `not_asked` is must-pass.
-        reply: The checker's reply verbatim.
+        replies: What the checker said, verbatim, vote by vote.
         failure: Why the check could not be completed.
     """
     met = all(f.status == "met" for f in findings if f.must_pass)
@@ -158,8 +178,9 @@ def make_verdict(
         not_asked=tuple(not_asked),
         draft_digest=digest(draft),
         checker_digest=checker_digest,
-        reply=reply,
+        reply=replies[-1][-1] if replies else None,
         failure=failure,
+        replies=tuple(replies),
     )
 
 
@@ -199,14 +220,18 @@ def _at(row_id: str | None) -> str:
     return "" if row_id is None else f" on row {row_id!r}"
 
 
-def _entries(reply: str) -> Mapping[str, object]:
+def _entries(reply: str, shown: Sequence[str]) -> Mapping[str, object]:
     start, end = reply.find("{"), reply.rfind("}")
     if start < 0 or end < start:
         raise ValueError("it holds no JSON object")
-    parsed = json.loads(reply[start : end + 1], object_pairs_hook=_unique_keys)
+    found = reply[start : end + 1]
+    parsed = json.loads(found, object_pairs_hook=_unique_keys)
+    json.dumps(parsed, ensure_ascii=False).encode()  # half a character pair cannot be sent on
     entries = parsed.get("findings") if isinstance(parsed, dict) else None
     if not isinstance(entries, dict):
         raise ValueError("it has no object named findings")
+    if any(_packed(found) in text for text in shown):
+        raise ValueError(_COPIED_VERDICT)
     return entries
 
 
@@ -243,9 +268,14 @@ def _contradiction(finding: Finding, draft: str) -> str:
     return ""
 
 
+def _copy(entry: object, shown: Sequence[str]) -> str:
+    written = _packed(json.dumps(entry, ensure_ascii=False))
+    return _COPIED_VERDICT if any(written in text for text in shown) else ""
+
+
 def _leak(finding: Finding, criteria: Sequence[Criterion], ids: set[str]) -> str:
-    words = _words(finding.gap)
-    if any(re.search(rf"(?<!\w){re.escape(known)}(?!\w)", finding.gap) for known in ids):
+    gap, words = _plain(finding.gap), _words(finding.gap)
+    if any(re.search(rf"(?<!\w){re.escape(_plain(known))}(?!\w)", gap) for known in ids):
         return "its gap names a criterion; say what is missing in other words"
     for criterion in criteria:
         statement = _words(criterion.statement)
@@ -262,7 +292,17 @@ def _shares_run(words: list[str], statement: list[str], length: int) -> bool:
 
 
 def _words(text: str) -> list[str]:
-    return re.findall(r"\w+", text.casefold())
+    return re.findall(r"\w+", _plain(text))
+
+
+def _plain(text: str) -> str:
+    """Return a text without case, compatibility forms and characters that nobody sees."""
+    seen = (c for c in unicodedata.normalize("NFKC", text) if unicodedata.category(c) != "Cf")
+    return "".join(seen).casefold()
+
+
+def _packed(text: str) -> str:
+    return "".join(text.split())
 
 
 def _folded(text: str) -> str:

@@ -106,8 +106,8 @@ class Verdict:
         checker_digest: SHA-256 (hex) of checks, criteria and the checker's prompt.
         reply: The checker's last reply verbatim; None where no model was asked.
         failure: Why the check could not be completed; None when it was.
-        votes: Everything that the checker replied, verbatim: one entry per vote, which holds the
-            reply and, after a repair turn, the reply to that. Empty where a call gave no text.
+        replies: All that the checker said, verbatim: one entry per vote, which holds the reply
+            and, after a repair turn, the reply to that. A call that gave no text is "".
     """
 
     passed: bool
@@ -117,7 +117,7 @@ class Verdict:
     checker_digest: str
     reply: str | None = None
     failure: Failure | None = None
-    votes: tuple[tuple[str, ...], ...] = ()
+    replies: tuple[tuple[str, ...], ...] = ()
 
     @property
     def blocking(self) -> tuple[Finding, ...]:
