@@ -86,7 +86,7 @@ def rows(salt: str = "") -> tuple[Row, ...]:
             id_ = f"{split}{number}"
             wanted = ", ".join(sorted(WORDS, key=lambda word, id_=id_: draw(id_ + salt, word))[:4])
             reference = {"draft": " ".join(wanted.split(", "))}
-            inputs = {"request": f"Use {salt or 'these'} words: {wanted}"}
+            inputs = {"request": f"For {id_}{salt}, use these words: {wanted}"}
             made.append(Row(id_, inputs, reference, split=split, group=id_))
     return tuple(made)
 
@@ -118,8 +118,9 @@ def writer(skill: Callable[[Request], float]) -> Callable[[Request], str]:
     def write(request: Request) -> str:
         task = message_text(request.messages[-1])
         wanted = task.partition(": ")[2].partition("\n")[0].split(", ")
-        seed = request.config.seed
-        used = [word for word in wanted if draw(task, word, seed) < skill(request)]
+        # Every prompt draws for itself, so that prompts differ by chance where skill does not.
+        shown = [system_text(request), *map(message_text, request.messages), request.config.seed]
+        used = [word for word in wanted if draw(*shown, word) < skill(request)]
         return " ".join(used) or "nothing"
 
     return write
@@ -128,11 +129,6 @@ def writer(skill: Callable[[Request], float]) -> Callable[[Request], str]:
 def demos_shown(request: Request) -> int:
     """Return how many demos a request holds."""
     return len(request.messages) // 2
-
-
-def instructions_of(request: Request) -> str:
-    """Return the system text."""
-    return system_text(request)
 
 
 def learner(request: Request) -> float:

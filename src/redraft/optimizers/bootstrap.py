@@ -93,6 +93,8 @@ def _labelled(task: SearchTask) -> tuple[Pool, ...]:
         return ()
     pool = labelled_pool(task.program, task.train)
     require_fitting(pool, task.program)
+    if not pool.rows:
+        task.trials.note("No train row has a reference.draft, so there are no labelled demos.")
     return (pool,) if pool.rows else ()
 
 
@@ -103,6 +105,11 @@ def _earned(task: SearchTask) -> tuple[Pool, ...]:
     rows = [row for row in task.train if row.id in {r.row_id for r in results}]
     mark = task.rubric.passing if task.limits.mark is None else task.limits.mark
     pool = earned_pool(task.program, rows, results, task.rubric, mark=mark)
+    if not pool.rows:
+        task.trials.note(
+            f"None of {len(rows)} answers to train rows reached the mark of {mark:g} with every "
+            "must-pass measure, so no answer became a demo."
+        )
     return (pool,) if pool.rows else ()
 
 

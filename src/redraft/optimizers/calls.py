@@ -3,7 +3,7 @@
 from redraft.program import Program
 from redraft.records import Answer, Loop
 
-_ASKS = 2  # a checker's call and its one repair turn
+_CALLS_PER_VOTE = 2  # a checker's call and its one repair turn
 
 
 def worst_calls(program: Program, loop: Loop) -> int:
@@ -22,7 +22,9 @@ def worst_calls(program: Program, loop: Loop) -> int:
     # criteria, cannot cause another revision: it is asked on the last attempt alone.
     asked_every_time = loop.ask_after_failed_checks or any(c.must_pass for c in program.criteria)
     asked = (attempts if asked_every_time else 1) if program.criteria else 0
-    return drafts + loop.max_revisions * again + asked * _ASKS
+    # Only must-pass criteria are voted on.
+    votes = loop.votes if any(c.must_pass for c in program.criteria) else 1
+    return drafts + loop.max_revisions * again + asked * votes * _ASKS
 
 
 def answer_calls(program: Program, loop: Loop, answer: Answer) -> int:
@@ -34,7 +36,7 @@ def answer_calls(program: Program, loop: Loop, answer: Answer) -> int:
     if not is_checked(program, loop):
         return drafts
     again = 1 if loop.on_fail == "revise" else drafts
-    asked = sum(a.verdict is not None and a.verdict.reply is not None for a in answer.attempts)
+    asked = sum(len(a.verdict.replies) for a in answer.attempts if a.verdict is not None)
     return drafts + answer.revisions * again + asked
 
 
@@ -46,3 +48,15 @@ def is_checked(program: Program, loop: Loop) -> bool:
 def drafter_calls(program: Program) -> int:
     """Return the calls of one draft: one per predictor of the drafter."""
     return sum(name.partition(".")[0] == "draft" for name in program.state().predictors)
+
+
+def _votes(program: Program, loop: Loop) -> int:
+    """Return how often the model checker is asked at most, over all attempts."""
+    if not program.criteria:
+        return 0
+    attempts = loop.max_revisions + 1
+    if any(c.must_pass for c in program.criteria):
+        return attempts * loop.votes
+    # Minor criteria are settled by one vote, and a model that is asked only after every must-pass
+    # check is met cannot cause another revision: it is asked on the last attempt alone.
+    return attempts if loop.ask_after_failed_checks else 1

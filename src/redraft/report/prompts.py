@@ -91,10 +91,11 @@ def _loop_text(program: Program) -> str:
     loop = program.loop
     if not loop.enabled:
         return "off; the draft is returned unchecked"
+    votes = f", by most of {loop.votes} votes" if loop.votes > 1 else ""
     if loop.max_revisions == 0:
-        return "check once, never try again"
+        return f"check once{votes}, never try again"
     return (
-        f"{loop.on_fail}, at most {loop.max_revisions} revisions, "
+        f"{loop.on_fail}, at most {loop.max_revisions} revisions{votes}, "
         f"returns the {loop.returned} draft where none passed"
     )
 
