@@ -363,6 +363,15 @@ def test_replay_with_a_lower_cap() -> None:
     assert (end.stopped_by, end.returned) == ("max_revisions", 1)
 
 
+def test_replay_with_the_loop_off_pays_for_no_check() -> None:
+    """An answer that is not checked costs its draft alone."""
+    recorded = run(RESAMPLE, Script(["one", "two"], [UNMET, MET]))
+
+    end = replay(answer_of(recorded), Loop(enabled=False))
+
+    assert [attempt.usage.calls for attempt in end.attempts] == [1]
+
+
 def test_replay_beyond_the_recording_is_refused() -> None:
     """Nothing is made up where the recording ends."""
     recorded = run(Loop(max_revisions=0), Script(["one"], [UNMET]))

@@ -184,10 +184,11 @@ def replay(answer: Answer, loop: Loop) -> LoopEnd:
             return _recorded_stop(answer, step.number)
         attempt = answer.attempts[step.number - 1]
         if not isinstance(step, CheckStep):
-            return Drafted(attempt.draft, attempt.usage, attempt.seconds)
+            usage = attempt.usage - attempt.check_usage
+            return Drafted(attempt.draft, usage, attempt.seconds - attempt.check_seconds)
         if attempt.verdict is None:
             return _recorded_stop(answer, step.number)
-        return Checked(attempt.verdict)
+        return Checked(attempt.verdict, attempt.check_usage, attempt.check_seconds)
 
     return drive(run_loop(loop, checked=answer.stopped_by != "unchecked"), recorded)
 
@@ -288,6 +289,8 @@ def _judged(attempt: Attempt, outcome: Checked) -> Attempt:
         verdict=outcome.verdict,
         usage=attempt.usage + outcome.usage,
         seconds=attempt.seconds + outcome.seconds,
+        check_usage=outcome.usage,
+        check_seconds=outcome.seconds,
     )
 
 

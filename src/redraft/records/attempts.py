@@ -1,6 +1,6 @@
 """One draft and what was decided about it: usage, findings, failures, verdicts, attempts."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 from redraft.records.settings import Role
@@ -43,15 +43,21 @@ class Usage:
     reread: int = 0
 
     def __add__(self, other: "Usage") -> "Usage":
+        return self._joined(other, 1)
+
+    def __sub__(self, other: "Usage") -> "Usage":
+        return self._joined(other, -1)
+
+    def _joined(self, other: "Usage", sign: int) -> "Usage":
         known = self.cost_usd is not None and other.cost_usd is not None
         return Usage(
-            calls=self.calls + other.calls,
-            input_tokens=self.input_tokens + other.input_tokens,
-            output_tokens=self.output_tokens + other.output_tokens,
-            cache_read_tokens=self.cache_read_tokens + other.cache_read_tokens,
-            cache_write_tokens=self.cache_write_tokens + other.cache_write_tokens,
-            cost_usd=(self.cost_usd or 0.0) + (other.cost_usd or 0.0) if known else None,
-            reread=self.reread + other.reread,
+            calls=self.calls + sign * other.calls,
+            input_tokens=self.input_tokens + sign * other.input_tokens,
+            output_tokens=self.output_tokens + sign * other.output_tokens,
+            cache_read_tokens=self.cache_read_tokens + sign * other.cache_read_tokens,
+            cache_write_tokens=self.cache_write_tokens + sign * other.cache_write_tokens,
+            cost_usd=(self.cost_usd or 0.0) + sign * (other.cost_usd or 0.0) if known else None,
+            reread=self.reread + sign * other.reread,
         )
 
 
@@ -139,6 +145,8 @@ class Attempt:
         usage: Calls of this attempt: its draft, checks and repair turns.
         seconds: Wall time of this attempt.
         gaps: What the reviser was told; empty for a draft that saw no gap.
+        check_usage: The part of `usage` that judging the draft took.
+        check_seconds: The part of `seconds` that judging the draft took.
     """
 
     number: int
@@ -149,3 +157,5 @@ class Attempt:
     usage: Usage
     seconds: float
     gaps: tuple[str, ...] = ()
+    check_usage: Usage = field(default_factory=Usage)
+    check_seconds: float = 0.0
