@@ -9,11 +9,12 @@ import dspy
 
 from redraft.adapter import CallError, Reply, TurnAdapter
 from redraft.budget import Meter, Stop
-from redraft.calls import Call, CallOutcome, NoReply
+from redraft.calls import Call, CallOutcome, NoReply, RecordedCall, call_digest
+from redraft.errors import ResumeError
 from redraft.events import CallEnded, CallStarted, Watch
-from redraft.lm.model import Models
+from redraft.lm.model import Model, Models
 from redraft.loop import Checked, Drafted, Halted, Outcome
-from redraft.records import Failure, Role
+from redraft.records import Failure, Role, Usage
 
 
 class Caller:
@@ -37,7 +38,7 @@ class Caller:
             ModelError: The model cannot be used as it is named.
         """
         with self._under_way(call, meter) as slip:
-            if slip.outcome is None:
+            if not slip.begin():
                 predictor = getattr(self._predictors, call.predictor)
                 slip.outcome = _reply(predictor(**call.fields), slip.adapter)
         return slip.taken
@@ -45,7 +46,7 @@ class Caller:
     async def acall(self, call: Call, meter: Meter) -> CallOutcome:
         """Make a call like `call`, awaiting the model."""
         with self._under_way(call, meter) as slip:
-            if slip.outcome is None:
+            if not slip.begin():
                 predictor = getattr(self._predictors, call.predictor)
                 slip.outcome = _reply(await predictor.acall(**call.fields), slip.adapter)
         return slip.taken
@@ -53,9 +54,8 @@ class Caller:
     @contextmanager
     def _under_way(self, call: Call, meter: Meter) -> Iterator["_Slip"]:
         model = self._models.of(call.settings.role)
-        slip = _Slip(call, Meter(parent=meter), self._watch)
+        slip = _Slip(call, model, Meter(parent=meter), self._watch)
         try:
-            slip.begin(model.name)
             lm = model.lm(slip.meter)
             with dspy.context(lm=lm, adapter=slip.adapter, disable_history=True):
                 yield slip
@@ -78,19 +78,20 @@ class _Slip:
 
     Args:
         call: What is asked.
+        model: Who is asked.
         meter: The call's own meter.
         watch: Is told, and knows the calls of an interrupted run.
     """
 
-    def __init__(self, call: Call, meter: Meter, watch: Watch) -> None:
+    def __init__(self, call: Call, model: Model, meter: Meter, watch: Watch) -> None:
         self.meter = meter
         self.adapter = TurnAdapter(call.settings)
         self.outcome: CallOutcome | None = None
         self._call = call
+        self._model = model
         self._watch = watch
         self._started = time.perf_counter()
-        self._sequence = watch.next_sequence()
-        self._recorded = watch.next_recorded()
+        self._sequence: int | None = None
 
     @property
     def taken(self) -> CallOutcome:
@@ -98,26 +99,46 @@ class _Slip:
         assert self.outcome is not None
         return self.outcome
 
-    def begin(self, model: str) -> None:
+    def begin(self) -> bool:
         """Take the outcome from the earlier run, where it got this far, or tell of the call.
 
+        Returns:
+            Whether there is an outcome already.
+
         Raises:
-            Stop: The earlier run's call does not fit into the caps any more.
+            Stop: The earlier run's calls do not fit into the caps any more.
+            ResumeError: The earlier run asked something else here.
         """
-        if self._recorded is None:
-            self._watch.tell(CallStarted(self._sequence, self._call, model))
-            return
-        usage = self._recorded.usage
-        for _ in range(usage.calls):
-            self.meter.reserve()
-        self.meter.record(replace(usage, reread=usage.calls))
-        self.outcome = self._recorded.outcome
+        while (recorded := self._watch.next_recorded()) is not None:
+            sequence = self._watch.next_sequence()
+            if isinstance(recorded, RecordedCall):
+                self._take(recorded, sequence)
+                return True
+            self._spend(recorded.usage or Usage(calls=1, cost_usd=self._model.cost))
+        self._sequence = self._watch.next_sequence()
+        self._watch.tell(CallStarted(self._sequence, self._call, self._model.name))
+        return False
 
     def end(self) -> None:
         """Tell what came of a call that was made now."""
-        if self._recorded is None:
+        if self._sequence is not None:
             seconds = time.perf_counter() - self._started
             self._watch.tell(CallEnded(self._sequence, self.taken, self.meter.spent, seconds))
+
+    def _take(self, recorded: RecordedCall, sequence: int) -> None:
+        if recorded.digest not in (None, call_digest(self._call)):
+            raise ResumeError(
+                f"call {sequence} would not ask what it asked before",
+                [f"{self._call.predictor}: a check, `prepare` or one of their files changed"],
+            )
+        self._spend(replace(recorded.usage, reread=recorded.usage.calls))
+        self.outcome = recorded.outcome
+
+    def _spend(self, usage: Usage) -> None:
+        tokens = usage.input_tokens + usage.output_tokens
+        for number in range(usage.calls):
+            self.meter.reserve(0 if number else tokens)
+        self.meter.record(usage)
 
 
 def _reply(prediction: dspy.Prediction, adapter: TurnAdapter) -> Reply:

@@ -16,6 +16,8 @@ RedraftError
 ├── BudgetError          a cap is too small for the work that was asked for
 ├── ArtifactError        an artifact cannot be read, was changed, or belongs elsewhere
 │   └── DriftError       program, rubric, rows or files differ from those it was compiled with
+├── TraceError           stored answers that cannot be read, or kept
+│   └── ResumeError      what would answer is not what answered before
 └── ComparisonError      results that cannot be paired
 """
 
@@ -187,6 +189,22 @@ class DriftError(ArtifactError):
         self.differences = tuple(differences)
         text = "\n".join((message, *(f"  {d}" for d in self.differences)))
         super().__init__(text, artifact_id=artifact_id)
+
+
+class TraceError(RedraftError):
+    """Stored answers cannot be read or kept: no such trace, or a store that is not one."""
+
+
+class ResumeError(TraceError):
+    """An interrupted answer cannot go on: what would answer is not what answered before.
+
+    Attributes:
+        differences: One readable line per difference.
+    """
+
+    def __init__(self, message: str, differences: Sequence[str] = ()) -> None:
+        self.differences = tuple(differences)
+        super().__init__("\n".join((message, *(f"  {d}" for d in self.differences))))
 
 
 class ComparisonError(RedraftError):

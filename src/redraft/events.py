@@ -2,11 +2,11 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
-from redraft.calls import Call, CallOutcome, RecordedCall
+from redraft.calls import Call, CallOutcome, LostCall, RecordedCall
 from redraft.loop import Checked, CheckStep, Drafted, Failed, Outcome, ReviseStep, Step
-from redraft.records import Answer, Failure, Finding, Role, Usage, Verdict
+from redraft.records import Answer, Failure, Finding, ProgramState, Role, Usage, Verdict
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,6 +20,7 @@ class AnswerStarted:
         seed: Run seed.
         models: Name of the model of each role.
         checker_digest: SHA-256 (hex) of checks, criteria and the checker's prompt.
+        state: The prompts, loop settings and options that answer.
     """
 
     program: str
@@ -28,6 +29,7 @@ class AnswerStarted:
     seed: int
     models: Mapping[Role, str]
     checker_digest: str
+    state: ProgramState
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,21 +144,64 @@ Event = (
 Observe = Callable[[Event], None]
 
 
+class Recording(Protocol):
+    """The record of one answer that is being written.
+
+    It is called with every event, in order, from the thread that answers, before anybody else is
+    told: what it has returned from is kept. What it raises ends the answer.
+    """
+
+    @property
+    def trace_id(self) -> str:
+        """The record's id; it does not change."""
+        ...
+
+    def __call__(self, event: Event) -> None:
+        """Keep an event."""
+        ...
+
+
+class Recorder(Protocol):
+    """Where answers are recorded, such as a store of traces; shared by threads and tasks."""
+
+    def begin(self) -> Recording:
+        """Begin the record of one answer; called once per answer."""
+        ...
+
+
 class Watch:
-    """Tells an observer of one answer's events, and hands out the calls made by an earlier run.
+    """Tells who watches of one answer's events, and hands out the calls made by an earlier run.
 
     Args:
         observe: Called with every event, in order, from the thread that answers; what it raises
             ends the answer.
+        recording: Is told before `observe`.
         recorded: Calls of an interrupted run of the same answer, in order.
     """
 
-    def __init__(self, observe: Observe | None, recorded: Sequence[RecordedCall] = ()) -> None:
-        self.tell: Observe = observe or _nothing
+    def __init__(
+        self,
+        observe: Observe | None = None,
+        *,
+        recording: Recording | None = None,
+        recorded: Sequence[RecordedCall | LostCall] = (),
+    ) -> None:
+        self.trace_id = None if recording is None else recording.trace_id
+        self._told = tuple(told for told in (recording, observe) if told is not None)
         self._recorded = iter(recorded)
         self._calls = 0
 
-    def next_recorded(self) -> RecordedCall | None:
+    @property
+    def is_watched(self) -> bool:
+        """Whether anybody is told."""
+        return bool(self._told)
+
+    def tell(self, event: Event) -> None:
+        """Tell everybody of an event."""
+        for told in self._told:
+            told(event)
+
+    def next_recorded(self) -> RecordedCall | LostCall | None:
         """Return the next call of the earlier run; None once they are used up."""
         return next(self._recorded, None)
 
@@ -187,7 +232,3 @@ def _events_of(number: int, outcome: Outcome) -> Iterator[Event]:
         for finding in outcome.verdict.findings:
             yield FindingMade(number, finding)
         yield VerdictMade(number, outcome.verdict)
-
-
-def _nothing(event: Event) -> None:
-    """Watch nothing."""

@@ -2,7 +2,6 @@
 
 import asyncio
 import copy
-import time
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -12,13 +11,14 @@ import dspy
 from dspy.lm15 import Request
 
 from redraft.adapter import render
+from redraft.answering import Answering
 from redraft.budget import Meter
-from redraft.caller import Caller, metered
+from redraft.caller import Caller
 from redraft.errors import ModelError, ProgramError
-from redraft.events import AnswerStarted, AnswerStopped, Event, Watch
+from redraft.events import AnswerStarted, Event, Recorder, Watch
 from redraft.facts import gather_facts
 from redraft.lm.model import Models
-from redraft.loop import LoopEnd, Outcome, Step, adrive, drive
+from redraft.loop import Checked, Halted
 from redraft.project import load_attribute
 from redraft.records import (
     Answer,
@@ -30,7 +30,7 @@ from redraft.records import (
     Role,
     Verdict,
 )
-from redraft.session import AnswerRun, Session, Spec, answer_of, criteria_text
+from redraft.session import AnswerRun, Session, Spec, criteria_text
 from redraft.signatures import (
     CRITERIA,
     check_predictor,
@@ -101,6 +101,7 @@ class Program(dspy.Module):  # type: ignore[misc]  # DSPy has no types
         self._options: dict[Role, Options] = dict(options or {})
         self._models: Models | None = None
         self._artifact_id: str | None = None
+        self._recorder: Recorder | None = None
         if criteria or check is not None:
             self.check = check_predictor(check, self.draft, fields, criteria)
         self._set_loop(loop or Loop())
@@ -178,6 +179,12 @@ class Program(dspy.Module):  # type: ignore[misc]  # DSPy has no types
         """Return a copy that is answered by `models`."""
         program = self._copy()
         program._models = models
+        return program
+
+    def with_traces(self, recorder: Recorder | None) -> "Program":
+        """Return a copy whose answers are recorded, each with its `trace_id`; None for none."""
+        program = self._copy()
+        program._recorder = recorder
         return program
 
     def with_loop(self, loop: Loop) -> "Program":
@@ -278,38 +285,18 @@ class Program(dspy.Module):  # type: ignore[misc]  # DSPy has no types
             ModelError: No model is named for a role, or one cannot be used.
             CheckError: A check raised and `run.strict` is set.
         """
-        session, meter, watch = self._open(inputs, run)
-        caller = Caller(self, self._bound(), watch)
-
-        def perform(step: Step) -> Outcome:
-            started, spent = time.perf_counter(), Meter(parent=meter)
-            watch.step_started(step)
-            outcome = drive(session.perform(step), lambda call: caller.call(call, spent))
-            watch.step_ended(step, outcome)
-            return metered(outcome, spent, started)
-
-        end = drive(session.machine(), perform)
-        return self._closed(end, meter, watch)
+        return self._begin(inputs, run).answer()
 
     async def aanswer_run(self, inputs: Mapping[str, Any], run: AnswerRun) -> Answer:
         """Answer like `answer_run`, awaiting the models; cancelling it stops every further call."""
-        session, meter, watch = self._open(inputs, run)
-        caller = Caller(self, self._bound(), watch)
+        return await self._begin(inputs, run).aanswer()
 
-        async def perform(step: Step) -> Outcome:
-            started, spent = time.perf_counter(), Meter(parent=meter)
-            watch.step_started(step)
-            calls = session.perform(step)
-            outcome = await adrive(calls, lambda call: caller.acall(call, spent))
-            watch.step_ended(step, outcome)
-            return metered(outcome, spent, started)
+    def verdict_on(self, inputs: Mapping[str, Any], draft: str, run: AnswerRun) -> Checked | Halted:
+        """Judge a draft as the loop would, checks first, without drafting; nothing is recorded.
 
-        try:
-            end = await adrive(session.machine(), perform)
-        except asyncio.CancelledError:
-            meter.cancel()
-            raise
-        return self._closed(end, meter, watch)
+        Raises as `answer_run` does.
+        """
+        return self._answering(inputs, run, Watch(run.observe)).judge(draft)
 
     async def events(self, **inputs: Any) -> AsyncIterator[Event]:
         """Answer, yielding what happens as it happens; `AnswerStopped` comes last.
@@ -356,22 +343,31 @@ class Program(dspy.Module):  # type: ignore[misc]  # DSPy has no types
     def _session(self, facts: Mapping[str, Any], run: AnswerRun) -> Session:
         return Session(self._spec, self._loop, self._options, facts, self.checker_digest, run)
 
-    def _open(self, inputs: Mapping[str, Any], run: AnswerRun) -> tuple[Session, Meter, Watch]:
-        facts = self.facts(inputs, run.row_id)
-        models = self._bound().names()
-        session = self._session(facts, run)
-        watch = Watch(run.observe, run.recorded)
-        watch.tell(
-            AnswerStarted(
-                self.name, self._artifact_id, inputs, run.seed, models, session.checker_digest
+    def _begin(self, inputs: Mapping[str, Any], run: AnswerRun) -> Answering:
+        recording = run.recording
+        if recording is None and self._recorder is not None:
+            recording = self._recorder.begin()
+        watch = Watch(run.observe, recording=recording, recorded=run.recorded)
+        answering = self._answering(inputs, run, watch)
+        if watch.is_watched:
+            watch.tell(
+                AnswerStarted(
+                    program=self.name,
+                    artifact_id=self._artifact_id,
+                    inputs=inputs,
+                    seed=run.seed,
+                    models=self._bound().names(),
+                    checker_digest=answering.session.checker_digest,
+                    state=self.state(),
+                )
             )
-        )
-        return session, Meter(run.caps, parent=run.meter, scope="answer"), watch
+        return answering
 
-    def _closed(self, end: LoopEnd, meter: Meter, watch: Watch) -> Answer:
-        answer = answer_of(end, meter.spent, self._artifact_id)
-        watch.tell(AnswerStopped(answer))
-        return answer
+    def _answering(self, inputs: Mapping[str, Any], run: AnswerRun, watch: Watch) -> Answering:
+        session = self._session(self.facts(inputs, run.row_id), run)
+        meter = Meter(run.caps, parent=run.meter, scope="answer")
+        caller = Caller(self, self._bound(), watch)
+        return Answering(session, caller, meter, watch, self._artifact_id)
 
     def _bound(self) -> Models:
         if self._models is None:

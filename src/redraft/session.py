@@ -8,9 +8,9 @@ from typing import Any
 
 from redraft.adapter import CallSettings, Reply, as_text, labelled
 from redraft.budget import Caps, Meter
-from redraft.calls import Call, CallOutcome, NoReply, RecordedCall
+from redraft.calls import Call, CallOutcome, LostCall, NoReply, RecordedCall
 from redraft.errors import CheckError
-from redraft.events import Observe
+from redraft.events import Observe, Recording
 from redraft.loop import (
     Checked,
     CheckStep,
@@ -28,6 +28,7 @@ from redraft.records import (
     Check,
     Criterion,
     Failure,
+    Left,
     Loop,
     Options,
     Role,
@@ -61,6 +62,7 @@ class AnswerRun:
         caps: Hard stops of this answer.
         strict: Whether a check that raises is an error; otherwise it ends `checker_failed`.
         observe: Called with every event, in order.
+        recording: Keeps the answer; in place of the one that the program's recorder would begin.
         recorded: Calls that an interrupted run of the same answer made; they are not made again.
     """
 
@@ -71,7 +73,8 @@ class AnswerRun:
     caps: Caps | None = None
     strict: bool = False
     observe: Observe | None = None
-    recorded: tuple[RecordedCall, ...] = ()
+    recording: Recording | None = None
+    recorded: tuple[RecordedCall | LostCall, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -279,7 +282,26 @@ def call_seed(run_seed: int, key: str, attempt: int, *, vote: int = 1) -> int:
     return int.from_bytes(hashlib.sha256(text.encode()).digest()[:4]) % (2**31 - 1)
 
 
-def answer_of(end: LoopEnd, usage: Usage, artifact_id: str | None) -> Answer:
+def left_of(loop: Loop, end: LoopEnd, meter: Meter) -> Left:
+    """Return what the loop and the answer's caps had left when it ended."""
+    revisions = loop.max_revisions if loop.enabled else 0
+    seconds = meter.seconds_left
+    return Left(
+        revisions=max(0, revisions + 1 - max(1, len(end.attempts))),
+        calls=meter.calls_left,
+        tokens=meter.tokens_left,
+        seconds=None if seconds is None else max(0.0, seconds),
+    )
+
+
+def answer_of(
+    end: LoopEnd,
+    usage: Usage,
+    artifact_id: str | None,
+    *,
+    trace_id: str | None = None,
+    left: Left | None = None,
+) -> Answer:
     """Return the answer of a loop that ended."""
     unchecked = end.stopped_by == "unchecked"
     answer = Answer(
@@ -293,6 +315,8 @@ def answer_of(end: LoopEnd, usage: Usage, artifact_id: str | None) -> Answer:
         usage=usage,
         failure=end.failure,
         artifact_id=artifact_id,
+        trace_id=trace_id,
+        left=left,
     )
     verdict = returned_verdict(answer)
     return answer if verdict is None else replace(answer, unmet=unmet_ids(verdict))
