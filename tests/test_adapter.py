@@ -148,6 +148,9 @@ def response(text: str, finish_reason: str = "stop") -> Response:
     [
         (response("half a", "length"), "truncated"),
         (response(" \n"), "empty"),
+        (response("\u200b\u2060\ufeff\u202e"), "empty"),
+        (response("\u2800 \u3164"), "empty"),
+        (response("half a pair \ud800"), "unparsable"),
         (response("", "length"), "truncated"),
         (response("no", "content_filter"), "refused"),
     ],
@@ -159,6 +162,12 @@ def test_unusable_replies_are_typed(said: Response, kind: str) -> None:
 
     assert caught.value.failure.kind == kind
     assert caught.value.failure.role == "drafter"
+
+
+@pytest.mark.parametrize("text", ["...", "\u202eabc", "👩‍👩‍👧", "\u0645\u200c\u0631"])
+def test_what_a_reader_can_see_is_a_reply(text: str) -> None:
+    """Invisible characters among visible ones are the text's own business."""
+    assert usable_text(response(text), DRAFTER) == text
 
 
 def test_refusal_is_a_refusal_however_it_ended() -> None:
@@ -235,7 +244,8 @@ def test_replies_of_the_wrong_form_are_unparsable() -> None:
     """JSON that lacks a field, or has a value of another type, is no draft."""
     good = parsed_fields(Sourced, json.dumps({"reasoning": "r", "answer": "yes"}), "drafter")
     assert good == {"reasoning": "r", "answer": "yes"}
-    for text in ('{"reasoning": "r"}', '{"reasoning": "r", "answer": "maybe"}', "yes"):
+    half = '{"reasoning": "\\ud800", "answer": "yes"}'
+    for text in ('{"reasoning": "r"}', '{"reasoning": "r", "answer": "maybe"}', "yes", half):
         with pytest.raises(CallError) as caught:
             parsed_fields(Sourced, text, "drafter")
         assert caught.value.failure.kind == "unparsable"

@@ -1,6 +1,7 @@
 """Predictor and inputs to request, response to typed reply: plain turns or structured output."""
 
 import json
+import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, get_origin
@@ -24,6 +25,9 @@ _OUTAGES = (
     lm_errors.LMLockTimeoutError,
     lm_errors.LMStreamAssemblyError,
 )
+# Letters and symbols by their category, but nothing to see.
+_BLANKS = frozenset("\u115f\u1160\u2800\u3164\uffa0")
+_UNSEEN = frozenset({"Cc", "Cf", "Zl", "Zp", "Zs"})
 _OUTPUT_FORM = "Reply with one JSON object that has these fields, in this order:"
 
 
@@ -199,17 +203,21 @@ def usable_text(response: Response, settings: CallSettings) -> str:
     """Return the text of a response that ended normally.
 
     Raises:
-        CallError: It was refused, truncated or empty.
+        CallError: It was refused, truncated or empty, or cannot be written down as UTF-8.
     """
     text = (response.text or "").strip()
+    written = text.encode(errors="replace").decode()
     refusal = response.message.first(RefusalPart)
     if refusal is not None or response.finish_reason == "content_filter":
         said = refusal.text if refusal is not None else text
-        raise _failed("refused", settings.role, f"{response.model} refused: {said!r}", text)
+        raise _failed("refused", settings.role, f"{response.model} refused: {said!r}", written)
     if response.finish_reason == "length":
         message = f"the reply was cut off at max_tokens={settings.max_tokens}"
-        raise _failed("truncated", settings.role, message, text)
-    if not text:
+        raise _failed("truncated", settings.role, message, written)
+    if written != text:
+        message = "the reply holds half of a character pair"
+        raise _failed("unparsable", settings.role, message, written)
+    if not _shows(text):
         raise _failed("empty", settings.role, "the reply was empty")
     return text
 
@@ -223,6 +231,7 @@ def parsed_fields(signature: type[Signature], text: str, role: Role) -> dict[str
     start, end = text.find("{"), text.rfind("}")
     try:
         found = json.loads(text[start : end + 1])
+        json.dumps(found, ensure_ascii=False).encode()  # half a character pair cannot be sent on
         return {
             name: pydantic.TypeAdapter(info.annotation).validate_python(found[name])
             for name, info in signature.output_fields.items()
@@ -264,6 +273,11 @@ def labelled(values: Mapping[str, object]) -> str:
     """Return values as text, each under its field's name."""
     blocks = (f"{name.replace('_', ' ').capitalize()}:\n{as_text(v)}" for name, v in values.items())
     return "\n\n".join(blocks)
+
+
+def _shows(text: str) -> bool:
+    """Tell whether a reader would see anything at all."""
+    return any(unicodedata.category(c) not in _UNSEEN and c not in _BLANKS for c in text)
 
 
 def _failed(kind: FailureKind, role: Role, message: str, text: str = "") -> CallError:

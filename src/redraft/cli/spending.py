@@ -32,10 +32,6 @@ class Calls:
             self.best + other.best, self.expected + other.expected, self.worst + other.worst
         )
 
-    def times(self, number: int) -> "Calls":
-        """Return the calls of `number` such answers."""
-        return Calls(self.best * number, self.expected * number, self.worst * number)
-
 
 @dataclass(frozen=True, slots=True)
 class Plan:
@@ -74,18 +70,18 @@ class Plan:
         return "\n".join(lines)
 
 
-def answer_calls(program: Program) -> Calls:
-    """Return the calls of one answer."""
+def answer_calls(program: Program, answers: int) -> Calls:
+    """Return the calls of a number of answers."""
     drafts = len(program.draft.predictors())
     if not program.loop.enabled:
-        return Calls(drafts, drafts, drafts)
+        return Calls(drafts * answers, drafts * answers, drafts * answers)
     asked = 1 if program.criteria else 0
     attempts = 1 + program.loop.max_revisions
     once = drafts + asked
     return Calls(
-        best=once,
-        expected=round(once * (2 - 0.5 ** (attempts - 1))),
-        worst=attempts * (drafts + 2 * asked),
+        best=once * answers,
+        expected=round(once * (2 - 0.5 ** (attempts - 1)) * answers),
+        worst=attempts * (drafts + 2 * asked) * answers,
     )
 
 

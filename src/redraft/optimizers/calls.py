@@ -17,14 +17,7 @@ def worst_calls(program: Program, loop: Loop) -> int:
     if not is_checked(program, loop):
         return drafts
     again = 1 if loop.on_fail == "revise" else drafts
-    attempts = loop.max_revisions + 1
-    # A model that is asked only after every must-pass check is met, and only about minor
-    # criteria, cannot cause another revision: it is asked on the last attempt alone.
-    asked_every_time = loop.ask_after_failed_checks or any(c.must_pass for c in program.criteria)
-    asked = (attempts if asked_every_time else 1) if program.criteria else 0
-    # Only must-pass criteria are voted on.
-    votes = loop.votes if any(c.must_pass for c in program.criteria) else 1
-    return drafts + loop.max_revisions * again + asked * votes * _ASKS
+    return drafts + loop.max_revisions * again + _votes(program, loop) * _CALLS_PER_VOTE
 
 
 def answer_calls(program: Program, loop: Loop, answer: Answer) -> int:
