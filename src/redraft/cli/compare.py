@@ -82,8 +82,8 @@ def command(
         "out": out,
     }
     planned = plan_comparison(name, **options)
-    answers = [answer_calls(program) for program in planned.programs.values()]
-    calls = sum(answers, Calls(0, 0, 0)).times(len(planned.rows))
+    answers = [answer_calls(p, len(planned.rows)) for p in planned.programs.values()]
+    calls = sum(answers, Calls(0, 0, 0))
     plan = Plan(calls, models, {"rows": len(planned.rows), "programs": len(planned.programs)})
     settle(plan, caps, dry_run=dry_run, as_json=as_json)
     with progress_bar(f"compare {name}") as bar:

@@ -17,7 +17,6 @@ from redraft.cli.output import print_note
 from redraft.cli.progress import progress_bar, spent_so_far
 from redraft.cli.spending import Calls, Plan, settle
 from redraft.comparison import Comparison
-from redraft.compilation import Compilation
 from redraft.demonstration import (
     COMPILE_CALLS,
     LIMITS,

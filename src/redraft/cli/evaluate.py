@@ -49,7 +49,7 @@ def command(
     models = open_models(root, named, replies=root / REPLIES)
     program = open_program(root, name, artifact=artifact, models=models, allow_drift=allow_drift)
     count = len(resolve(program, root=root, allow_drift=allow_drift).rows(split, rows))
-    plan = Plan(answer_calls(program).times(count), models, {"rows": count})
+    plan = Plan(answer_calls(program, count), models, {"rows": count})
     settle(plan, caps, dry_run=dry_run, as_json=as_json)
     with progress_bar(f"evaluate {name}") as bar:
         run = EvaluationRun(seed=seed, meter=Meter(caps), progress=bar.rows, sink=out)
