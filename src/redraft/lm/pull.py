@@ -9,6 +9,7 @@ import tempfile
 import time
 import zipfile
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 from redraft.errors import ModelError
@@ -51,11 +52,11 @@ def pull(progress: Progress | None = None, *, model: EmbeddedModel = SMOLLM2) ->
     return model.path
 
 
-def pull_with_bar() -> Path:
-    """Return the file of the embedded model, telling stderr about a download."""
-    if SMOLLM2.pulled:
-        return SMOLLM2.path
-    return pull(_Bar(f"pulling {SMOLLM2.name}"))
+def pull_with_bar(model: EmbeddedModel = SMOLLM2) -> Path:
+    """Return the file of an embedded model, telling stderr about a download."""
+    if model.pulled:
+        return model.path
+    return pull(_Bar(f"pulling {model.name}"), model=model)
 
 
 def _download(model: EmbeddedModel, folder: Path, progress: Progress) -> Path:
@@ -133,11 +134,10 @@ def file_sha256(path: Path) -> str:
 
 def _bytes_in(folder: Path) -> int:
     total = 0
-    for path in folder.rglob("*"):
-        try:
-            total += path.stat().st_size if path.is_file() else 0
-        except FileNotFoundError:  # pip moves files while they are counted
-            continue
+    for parent, _, names in os.walk(folder):
+        for name in names:
+            with suppress(FileNotFoundError):  # pip moves files while they are counted
+                total += os.stat(os.path.join(parent, name)).st_size
     return total
 
 

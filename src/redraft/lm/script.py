@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Literal, get_args
@@ -47,6 +47,8 @@ class Reply:
     output_tokens: int | None = None
 
     def __post_init__(self) -> None:
+        if not isinstance(self.text, str):
+            raise ValueError(f"text must be a text, got {self.text!r}")
         if self.fail is not None and self.fail not in FAULTS:
             raise ValueError(f"fail must be one of {', '.join(FAULTS)}, got {self.fail!r}")
         if self.finish_reason not in get_args(FinishReason):
@@ -193,11 +195,13 @@ def _entry(value: object, number: int) -> str | Reply | Rule:
         raise ValueError(f"entry {number}: {error}") from error
 
 
-def _reply(value: Mapping[str, object]) -> Reply:
+def _reply(value: object) -> Reply:
+    if not isinstance(value, dict):
+        raise ValueError(f"a reply must be a text or an object, got {value!r}")
     known = {field.name for field in fields(Reply)}
     if unknown := sorted(set(value) - known):
         raise ValueError(f"unknown key {unknown[0]!r}; a reply may have {', '.join(sorted(known))}")
-    return Reply(**value)  # type: ignore[arg-type]  # keys are checked above, values by Reply
+    return Reply(**value)
 
 
 def _pattern(value: object) -> str:
