@@ -16,7 +16,7 @@ import dspy
 # Public in use but not in DSPy's documentation: routing without a network or a key.
 from dspy.clients.capabilities import resolve
 from dspy.clients.lm import LM
-from dspy.lm15 import LM15Error, ProviderError, Request, Response, UnknownModelError
+from dspy.lm15 import LM15Error, ProviderError, Request, Response, UnknownModelError, Usage
 from dspy.utils.exceptions import LMError
 
 from redraft.errors import ModelError
@@ -115,21 +115,20 @@ class ProviderEngine:
 
     def _fill(self, reply: "Future[Response]", request: Request) -> None:
         with _Landing(reply), _plain_errors(), _unrecorded():
-            reply.set_result(self._normal(self._lm(request)))
+            response = self._lm(request)
+            reply.set_result(replace(response, usage=self.counted(response.usage)))
 
     async def _acall(self, request: Request) -> Response:
         with _plain_errors(), _unrecorded():
             response = await self._lm.acall(request)
-        return self._normal(response)
+        return replace(response, usage=self.counted(response.usage))
 
-    def _normal(self, response: Response) -> Response:
-        """Count cached input tokens as input tokens, which Anthropic alone does not."""
-        told = response.usage
+    def counted(self, told: Usage) -> Usage:
+        """Return usage with cached input tokens counted in, which Anthropic alone leaves out."""
         if not self.name.startswith("anthropic/") or told.input_tokens is None:
-            return response
+            return told
         cached = (told.cache_read_tokens or 0) + (told.cache_write_tokens or 0)
-        usage = replace(told, input_tokens=told.input_tokens + cached, total_tokens=None)
-        return replace(response, usage=usage)
+        return replace(told, input_tokens=told.input_tokens + cached, total_tokens=None)
 
 
 class _Landing:
