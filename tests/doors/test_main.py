@@ -85,10 +85,10 @@ def test_no_command_shows_the_help(redraft: Command) -> None:
 
 def test_unknown_command_names_the_near_one(redraft: Command) -> None:
     """A typing error costs one line, not a search."""
-    shown = redraft("comprae")
+    shown = redraft("artifcts")
 
     assert shown.code == 2
-    assert "Did you mean 'compare'?" in shown.err
+    assert "Did you mean 'artifacts'?" in shown.err
 
 
 def test_no_project_is_a_wrong_call(
