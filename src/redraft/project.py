@@ -9,7 +9,7 @@ import sys
 import threading
 import tomllib
 import traceback
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from difflib import get_close_matches
@@ -31,6 +31,7 @@ CODE_FOLDERS: tuple[Folder, ...] = ("programs", "metrics")
 
 MODEL_KEYS = ("lm", "drafter_lm", "checker_lm", "reviser_lm", "proposer_lm", "judge_lm")
 COUNT_KEYS = ("compile_calls",)
+TEXT_KEYS = ("traces", "redact")
 
 T = TypeVar("T")
 
@@ -47,10 +48,14 @@ class Config:
     Attributes:
         models: Model names by key: `lm` for every role, `checker_lm` and so on for one.
         compile_calls: Calls that a compile may spend when no cap is given; 1 or more.
+        traces: File that answers are stored in, relative to the project; None for the default.
+        redact: `FILE.py:FUNCTION` applied to every text before it is stored; None for none.
     """
 
     models: Mapping[str, str] = field(default_factory=dict)
     compile_calls: int = 1200
+    traces: str | None = None
+    redact: str | None = None
 
 
 def find_root(start: Path | None = None) -> Path:
@@ -90,17 +95,20 @@ def read_config(root: Path) -> Config:
     path = root / "pyproject.toml"
     models: dict[str, str] = {}
     counts: dict[str, int] = {}
+    texts: dict[str, str] = {}
     for key, value in (_read_table(path) or {}).items():
         where = f"{path}: [tool.redraft] {key}"
         if key in MODEL_KEYS:
             models[key] = _model_name(value, where)
         elif key in COUNT_KEYS:
             counts[key] = _count(value, where)
+        elif key in TEXT_KEYS:
+            texts[key] = _text(value, where)
         else:
-            known = MODEL_KEYS + COUNT_KEYS
+            known = MODEL_KEYS + COUNT_KEYS + TEXT_KEYS
             remedy = f"the settings are {', '.join(known)}"
             raise ConfigError(f"{where}: there is no such setting; {_hint(key, known, remedy)}")
-    return Config(models=models, **counts)
+    return Config(models=models, traces=texts.get("traces"), redact=texts.get("redact"), **counts)
 
 
 def check_name(name: str) -> str:
@@ -180,6 +188,29 @@ def load_attribute(root: Path, folder: Folder, *, name: str, attribute: str, kin
         raise error(f"{shown}{fault}")
     value: T = getattr(module, attribute)
     return value
+
+
+def load_function(root: Path, name: str) -> Callable[[str], str]:
+    """Run a file of the project as a fresh module and return a function of it, text to text.
+
+    Args:
+        root: The project.
+        name: `FILE.py:FUNCTION`, with the file relative to the project.
+
+    Raises:
+        ProjectError: The name has another form, or the file is missing, does not load or has no
+            such function.
+    """
+    file, separator, attribute = name.partition(".py:")
+    path = root.resolve() / f"{file}.py"
+    if not separator or not attribute.isidentifier():
+        raise ProjectError(f"{name!r} names no function; write FILE.py:FUNCTION")
+    shown = f"{file}.py"
+    found = getattr(_run(_parse(path, shown), path, root=root.resolve(), shown=shown), attribute, 0)
+    if not callable(found):
+        raise ProjectError(f"{shown} has no function {attribute!r}; define it, or name another")
+    function: Callable[[str], str] = found
+    return function
 
 
 def _parse(path: Path, shown: str) -> ast.Module:
@@ -333,6 +364,12 @@ def _model_name(value: object, where: str) -> str:
     if isinstance(value, str) and value.strip():
         return value
     raise ConfigError(f'{where} must be a model\'s name, as in "local/smollm2-135m"; got {value!r}')
+
+
+def _text(value: object, where: str) -> str:
+    if isinstance(value, str) and value.strip():
+        return value
+    raise ConfigError(f"{where} must be a text that is not empty; got {value!r}")
 
 
 def _count(value: object, where: str) -> int:
