@@ -91,11 +91,13 @@ def mean_difference(
     The interval inverts the sign-flip test (its ends are quantiles of the means of random subsets
     of groups) after adding two hypothetical rows: the largest gain and the largest loss that the
     scale allows, which a short sample with many ties may have missed. It was chosen by coverage
-    over worlds of 24 to 200 rows, up to 90 % ties, skew and groups: `docs/design/intervals.md`
-    has the figures, `python benchmarks/coverage.py` measures them again.
+    over worlds of 24 to 200 rows, up to 90 % ties, rare large losses and groups: its claims hold
+    the truth in 0.968 of cases on average and in 0.890 at worst, those of a BCa bootstrap in 0.902
+    and 0.532 (`python benchmarks/coverage.py --datasets 300`; see `docs/design/intervals.md`).
 
     The p values are sign-flip tests over whole groups without those two rows: exact for up to 14
-    groups that differ, else over random flips. They test that the two are exchangeable.
+    groups that differ, else over random flips. They test that the two are exchangeable, so a
+    small p with an interval around 0 means: they differ, and the mean may still be 0.
 
     Args:
         differences: One per row.

@@ -69,9 +69,10 @@ def _share(successes: int, n: int) -> float:
 
 
 def _binomial_at_most(most: int, n: int, share: float) -> float:
-    """Return the chance of at most `most` successes in n tries, by logarithms for large n."""
-    if share in (0.0, 1.0):
-        return 1.0 if share == 0 or most == n else 0.0
+    """Return the chance of at most `most` successes in n tries; by logarithms, for large n.
+
+    The share must lie between 0 and 1, neither included.
+    """
     yes, no = math.log(share), math.log1p(-share)
     ways = math.lgamma(n + 1)
     return math.fsum(
