@@ -1,13 +1,12 @@
 """Models: one record for all roles, which no copy multiplies."""
 
 import copy
-import pickle
 
 import pytest
 from lm_requests import ask, request_of
 
 from redraft.budget import Meter
-from redraft.errors import ModelError
+from redraft.errors import ConfigError, ModelError
 from redraft.lm import Models, Scripted
 from redraft.testing import models_of
 
@@ -87,4 +86,9 @@ def test_each_role_can_have_its_own() -> None:
 
     assert ask(models.of("checker")).text == "The checker's."
     assert ask(models.of("proposer")).text == "Everyone's."
-    assert pickle.dumps(models.names())
+
+
+def test_a_role_that_is_none_is_refused() -> None:
+    """A typing mistake must not leave a role without its script."""
+    with pytest.raises(ConfigError, match="'draftr' is no role"):
+        models_of(draftr="Yes.")

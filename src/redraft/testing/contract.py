@@ -1,7 +1,6 @@
 """The promises that every engine keeps, as checks that a test suite of one's own can run."""
 
 import asyncio
-import json
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -9,10 +8,10 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
-import jsonschema  # type: ignore[import-untyped]  # ships no types
 from dspy.lm15 import Config, ContextLengthError, LM15Error, Message, Request, Response
 
 from redraft.lm.engine import Engine, Poll
+from redraft.lm.schema import misfit
 
 LONGEST_STOP_SECONDS = 1.0
 _GIVE_UP_SECONDS = 0.2
@@ -160,11 +159,8 @@ def _keeps_schema(engine: Engine) -> str | None:
 def _off_schema(reply: Response) -> str | None:
     if reply.finish_reason == "length":
         return None
-    try:
-        jsonschema.validate(json.loads(reply.text or ""), SCHEMA)
-    except (ValueError, jsonschema.ValidationError) as error:
-        return f"{reply.text!r} does not fit: {error}"
-    return None
+    why = misfit(reply.text or "", SCHEMA)
+    return None if why is None else f"{reply.text!r} does not fit: {why}"
 
 
 def _refuses_wrong_schema(engine: Engine) -> str | None:
