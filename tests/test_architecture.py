@@ -20,6 +20,7 @@ ROOMS: dict[str, str] = {
     "verdict": "errors records",
     "loop": "records",
     "program": "errors records project budget lm adapter verdict loop",
+    "traces": "errors records project budget adapter verdict loop calls events session program",
     "statistics": "errors",
     "looks": "errors records project statistics",
     "artifact": "errors records project lm program",
@@ -33,7 +34,7 @@ ROOMS: dict[str, str] = {
     "testing": "errors records lm",
 }
 
-ANSWER_PATH = ("adapter", "verdict", "loop", "program", "artifact", "lm", "checks")
+ANSWER_PATH = ("adapter", "verdict", "loop", "program", "traces", "artifact", "lm", "checks")
 OFFLINE_HALF = frozenset(
     {"trainset", "rubric", "evaluator", "statistics", "comparison", "optimizers", "compiler"}
 )
@@ -45,7 +46,7 @@ LIBRARIES: dict[str, str] = {
     "optuna": "redraft.optimizers.*",
     "gepa": "redraft.optimizers.*",
     "xllamacpp": "redraft.lm.*",
-    "sqlite3": "redraft.traces redraft.lm.cache redraft.optimizers.table",
+    "sqlite3": "redraft.traces.* redraft.lm.cache redraft.optimizers.table",
     "typer": "redraft.cli.*",
     "rich": "redraft.cli.*",
     "numpy": "redraft.statistics.*",

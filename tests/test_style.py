@@ -16,7 +16,15 @@ POSITIONAL = 2
 MANY_PARAMETERS = frozenset({"redraft.program:Program.__init__"})
 
 # Where a user's check, measure or `prepare` is called, and where nothing may leave as a traceback.
-BLIND_EXCEPT = frozenset({"redraft.cli.main", "redraft.facts", "redraft.rubric", "redraft.verdict"})
+BLIND_EXCEPT = frozenset(
+    {
+        "redraft.cli.main",
+        "redraft.facts",
+        "redraft.rubric",
+        "redraft.traces.redaction",
+        "redraft.verdict",
+    }
+)
 
 LAZY_PACKAGES = frozenset({"redraft", "redraft.lm", "redraft.optimizers"})
 

@@ -178,12 +178,8 @@ class Database:
 @contextmanager
 def _transaction(connection: sqlite3.Connection) -> Iterator[None]:
     connection.execute("BEGIN IMMEDIATE")
-    try:
+    with connection:
         yield
-    except BaseException:
-        connection.execute("ROLLBACK")
-        raise
-    connection.execute("COMMIT")
 
 
 def _set_journal(connection: sqlite3.Connection) -> None:
