@@ -45,6 +45,7 @@ LIBRARIES: dict[str, str] = {
     "dspy": "redraft.lm.* redraft.adapter redraft.program redraft.optimizers.* redraft.testing.*",
     "optuna": "redraft.optimizers.*",
     "gepa": "redraft.optimizers.*",
+    "jsonschema": "redraft.lm.schema",
     "xllamacpp": "redraft.lm.*",
     "sqlite3": "redraft.traces.* redraft.lm.cache redraft.optimizers.table",
     "typer": "redraft.cli.*",
