@@ -9,6 +9,7 @@ from redraft.artifact.behaviour import restore_program
 from redraft.artifact.folder import read_artifact
 from redraft.artifact.promotion import current
 from redraft.errors import MissingExtraError, ModelError
+from redraft.events import Recorder
 from redraft.lm import connect, model_names
 from redraft.lm.model import Model, Models
 from redraft.program import Program, load_base
@@ -25,6 +26,7 @@ def load(
     root: Path | str | None = None,
     models: ModelsGiven = None,
     allow_drift: bool = False,
+    traces: Recorder | None = None,
 ) -> Program:
     """Load a program by its NAME; neither `metrics/` nor `trainsets/` is needed.
 
@@ -37,6 +39,7 @@ def load(
             for all; what is not named comes from `[tool.redraft]`. Only answering needs them.
         allow_drift: Whether to answer although something that changes answers is not as it was
             when the artifact was compiled.
+        traces: Where every answer is stored, such as a `TraceStore`; None to store none.
 
     Raises:
         ProjectError: There is no project, or no such program.
@@ -48,9 +51,10 @@ def load(
     connected = connect_models(models, root=folder)
     chosen = current(folder, name) if artifact == "current" else artifact
     if chosen is None or chosen == "base":
-        return load_base(folder, name).with_models(connected)
+        return load_base(folder, name).with_models(connected).with_traces(traces)
     found = read_artifact(folder, name, chosen)
-    return restore_program(folder, found, allow_drift=allow_drift).with_models(connected)
+    restored = restore_program(folder, found, allow_drift=allow_drift)
+    return restored.with_models(connected).with_traces(traces)
 
 
 def connect_models(models: ModelsGiven, *, root: Path) -> Models:
