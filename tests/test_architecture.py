@@ -13,24 +13,52 @@ ROOMS: dict[str, str] = {
     "records": "errors",
     "project": "errors",
     "trainset": "errors records project",
-    "checks": "errors records",
+    "checks": "records",
     "budget": "errors records",
     "lm": "errors records budget",
-    "adapter": "errors records lm",
     "verdict": "errors records",
-    "loop": "records",
-    "program": "errors records project budget lm adapter verdict loop",
-    "traces": "errors records project budget adapter verdict loop calls events session program",
+    "adapter": "errors records verdict",
+    "signatures": "errors records adapter",
+    "votes": "records verdict",
+    "loop": "records budget",
+    "calls": "records adapter loop",
+    "states": "records",
+    "events": "records loop calls",
+    "session": "errors records budget verdict adapter signatures votes loop calls events",
+    "facts": "errors session",
+    "caller": "errors records budget lm adapter loop calls events",
+    "answering": "records budget loop events session caller",
+    "program": (
+        "errors records project budget lm verdict adapter signatures loop states events "
+        "session facts caller answering"
+    ),
+    "traces": "errors records project budget verdict adapter loop calls events session program",
     "statistics": "errors",
     "looks": "errors records project statistics",
-    "artifact": "errors records project lm program",
+    "artifact": "errors records project lm signatures events program",
     "rubric": "errors records project",
-    "evaluator": "errors records project trainset budget lm loop program artifact looks rubric",
-    "comparison": "errors records project budget program looks artifact rubric evaluator statistics",
-    "report": "records trainset program artifact rubric evaluator statistics comparison",
-    "optimizers": "errors records trainset budget program rubric evaluator statistics",
-    "compiler": "errors records project trainset budget lm program looks artifact rubric",
-    "cli": "errors records project",
+    "evaluator": (
+        "errors records project trainset budget loop session program statistics looks "
+        "artifact rubric"
+    ),
+    "comparison": (
+        "errors records project budget program statistics looks artifact rubric evaluator"
+    ),
+    "compilation": "records statistics looks evaluator",
+    "report": "records lm signatures program rubric evaluator comparison compilation",
+    "optimizers": "errors records budget signatures program rubric evaluator comparison",
+    "compiler": (
+        "errors records project trainset budget lm program statistics looks artifact "
+        "rubric evaluator compilation report optimizers"
+    ),
+    "demonstration": (
+        "errors records project budget lm session program statistics artifact evaluator "
+        "comparison compilation optimizers compiler"
+    ),
+    "cli": (
+        "errors records project budget lm session program artifact evaluator comparison "
+        "compilation report compiler demonstration"
+    ),
     "testing": "errors records lm",
 }
 
@@ -42,19 +70,23 @@ OFFLINE_HALF = frozenset(
 # Where a library that is not Python's own may be imported.
 LIBRARIES: dict[str, str] = {
     "anthropic": "redraft.lm.*",
-    "dspy": "redraft.lm.* redraft.adapter redraft.program redraft.optimizers.* redraft.testing.*",
+    "dspy": (
+        "redraft.lm.* redraft.adapter redraft.caller redraft.signatures redraft.states "
+        "redraft.program redraft.optimizers.* redraft.testing.* redraft.cli.prompt"
+    ),
+    "pydantic": "redraft.adapter redraft.facts",
+    "jsonschema": "redraft.lm.schema redraft.testing.contract",
     "optuna": "redraft.optimizers.*",
     "gepa": "redraft.optimizers.*",
-    "jsonschema": "redraft.lm.schema",
     "xllamacpp": "redraft.lm.*",
     "sqlite3": "redraft.traces.* redraft.lm.cache redraft.optimizers.table",
     "typer": "redraft.cli.*",
     "rich": "redraft.cli.*",
     "numpy": "redraft.statistics.*",
-    "scipy": "redraft.statistics",
-    "statsmodels": "redraft.statistics",
+    "scipy": "redraft.statistics.*",
+    "statsmodels": "redraft.statistics.*",
     "pandas": "redraft.report.frames",
-    "pyarrow": "redraft.trainset",
+    "pyarrow": "redraft.trainset.lines",
 }
 
 LATE_IMPORTS = frozenset(
