@@ -371,7 +371,7 @@ def test_cap_ends_the_search_and_its_best_goes_through_the_gate(tmp_path: Path) 
 
     assert (result.ending, result.promoted) == ("gate", True)
     assert result.usage.calls <= 300
-    assert "A cap (budget) ended the search" in result.notes[0]
+    assert "A cap ended the search" in result.notes[0]
 
 
 def test_deadline_of_the_search_leaves_time_for_the_gate(tmp_path: Path) -> None:
@@ -387,6 +387,104 @@ def test_deadline_of_the_search_leaves_time_for_the_gate(tmp_path: Path) -> None
     )
 
     assert (result.ending, result.promoted) == ("gate", True)
+
+
+def test_gate_that_is_cut_short_confirms_nothing(tmp_path: Path) -> None:
+    """A deadline in the look leaves a look, an artifact, and no promotion."""
+    root = make_project(tmp_path)
+    gate = {str(row.inputs["request"]) for row in rows() if row.split == "gate"}
+    write = writer(learner)
+
+    def slow(request: Request) -> Reply:
+        on_gate = message_text(request.messages[-1]) in gate
+        return Reply(write(request), delay_seconds=2.0 if on_gate else 0.0)
+
+    result = compile_program(
+        NAME,
+        root=root,
+        models=models_of(slow),
+        optimizer=Chosen(4),
+        caps=RunCaps(max_seconds=4),
+    )
+
+    assert (result.ending, result.verdict) == ("gate_cut_short", "not_confirmed")
+    assert (result.promoted, result.effect, result.exit_code) == (False, None, 3)
+    assert looks(root, NAME)[0].outcome == "not_confirmed"
+    assert list_artifacts(root, NAME) == (result.artifact_id,)
+
+
+def test_find_that_the_calls_left_cannot_look_at_is_kept(tmp_path: Path) -> None:
+    """An optimizer that chose a long loop beyond its limits spends no look on it."""
+    root = make_project(tmp_path)
+
+    class Long(Chosen):
+        def search(self, task: SearchTask) -> ProgramState:
+            loop = replace(task.program.loop, max_revisions=30, on_fail="resample")
+            state = replace(super().search(task), loop=loop)
+            for row in (task.opponent, state):
+                task.trials.measure(row, task.val[:12], stage="demos")
+            return state
+
+    result = compile_program(
+        NAME,
+        root=root,
+        models=models_of(writer(learner)),
+        optimizer=Long(4),
+        caps=RunCaps(max_calls=400),
+    )
+
+    assert (result.ending, result.look, result.promoted) == ("no_calls", None, False)
+    assert result.artifact_id is not None
+
+
+def test_cap_without_a_call_for_val_compares_nothing(tmp_path: Path) -> None:
+    """Where everything is kept for the gate, an unmeasured find is written and not looked at."""
+    root = make_project(tmp_path)
+
+    result = compile_program(
+        NAME,
+        root=root,
+        models=models_of(writer(learner)),
+        optimizer=Chosen(4),
+        caps=RunCaps(max_calls=64),
+    )
+
+    assert (result.ending, result.look, result.effect) == ("not_compared", None, None)
+    assert list_artifacts(root, NAME) == (result.artifact_id,)
+
+
+def test_find_is_compared_on_the_rows_that_the_calls_allow(tmp_path: Path) -> None:
+    """Calls beside the gate's are spent on as many val rows as they pay for."""
+    root = make_project(tmp_path)
+
+    result = compile_program(
+        NAME,
+        root=root,
+        models=models_of(writer(lambda r: float(demos_shown(r) > 0))),
+        optimizer=Chosen(4),
+        caps=RunCaps(max_calls=64 + 40),
+    )
+
+    assert (result.ending, result.usage.calls) == ("gate", 64 + 40)
+
+
+def test_models_of_the_settings_reuse_recorded_replies(tmp_path: Path) -> None:
+    """A second compile pays the same calls and asks the model for none of them."""
+    root = make_project(tmp_path)
+    (root / "writer.py").write_text("def reply(request):\n    return 'steel'\n", "utf-8")
+    settings = root / "pyproject.toml"
+    settings.write_text(
+        settings.read_text("utf-8").replace("scripted/none.json", "scripted/writer.py"), "utf-8"
+    )
+
+    first, second, fresh = (
+        compile_program(NAME, root=root, limits=QUICK, fresh=fresh)
+        for fresh in (False, False, True)
+    )
+
+    assert first.usage.reread < first.usage.calls
+    assert second.usage.reread == second.usage.calls == first.usage.calls
+    assert fresh.usage.reread == 0
 
 
 def test_outage_names_the_model_and_writes_nothing(tmp_path: Path) -> None:

@@ -127,10 +127,8 @@ def _search(job: _Job, task: SearchTask) -> ProgramState:
     """Return what the optimizer found, or its best so far where a cap ended it."""
     try:
         return job.method.search(task)
-    except Stop as stop:
-        task.trials.note(
-            f"The search was ended by a cap ({stop.reason}); its best so far was used."
-        )
+    except Stop:
+        task.trials.note("A cap ended the search, so its best so far was taken.")
         return task.trials.best or task.opponent
 
 
