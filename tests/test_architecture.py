@@ -62,9 +62,13 @@ ROOMS: dict[str, str] = {
     "testing": "errors records lm",
 }
 
-ANSWER_PATH = ("adapter", "verdict", "loop", "program", "traces", "artifact", "lm", "checks")
+ANSWER_PATH = frozenset(
+    "checks lm adapter signatures verdict votes loop calls states events session facts caller "
+    "answering program traces artifact".split()
+)
 OFFLINE_HALF = frozenset(
-    {"trainset", "rubric", "evaluator", "statistics", "comparison", "optimizers", "compiler"}
+    "trainset statistics looks rubric evaluator comparison compilation report optimizers compiler "
+    "demonstration".split()
 )
 
 # Where a library that is not Python's own may be imported.
