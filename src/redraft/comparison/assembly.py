@@ -19,7 +19,7 @@ from redraft.comparison.results import (
     Measured,
     Reread,
 )
-from redraft.comparison.subject import Pair, by_id, draft_calls
+from redraft.comparison.subject import Pair, by_id
 from redraft.errors import OutageError
 from redraft.evaluator import Evaluation, RowResult, replayed
 from redraft.looks import Look, looks
@@ -105,16 +105,11 @@ def _square(pair: Pair, on: Mapping[str, Results], ids: Sequence[str]) -> Square
     base_on = [on["base_on"][id_] for id_ in ids]
     compiled_on = [on["compiled_on"][id_] for id_ in ids]
     return Square(
-        base_off=_first_attempts(pair.base, base_on),
+        base_off=[first_attempt(result) for result in base_on],
         base_on=base_on,
-        compiled_off=_first_attempts(pair.compiled, compiled_on),
+        compiled_off=[first_attempt(result) for result in compiled_on],
         compiled_on=compiled_on,
     )
-
-
-def _first_attempts(program: Program, results: Sequence[RowResult]) -> list[RowResult]:
-    calls = draft_calls(program)
-    return [first_attempt(result, draft_calls=calls) for result in results]
 
 
 def _shipped(pair: Pair, square: Square) -> Sequence[RowResult]:

@@ -1,7 +1,7 @@
 """The same rows in every cell: what pairs, what the first attempt was worth, what it cost."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from statistics import fmean
 
 from redraft.evaluator import RowResult, replayed
@@ -85,23 +85,12 @@ def measured_rows(arms: Sequence[Mapping[str, RowResult]]) -> tuple[str, ...]:
     )
 
 
-def first_attempt(result: RowResult, *, draft_calls: int) -> RowResult:
+def first_attempt(result: RowResult) -> RowResult:
     """Return what the same row gives with the loop off: the first attempt, unchecked.
 
     No call is made for it: the first request is the same with the loop on and off.
-
-    Args:
-        result: With the loop on.
-        draft_calls: Calls that one draft takes, retries not counted. They stand in for the first
-            attempt's where a model checked it, since drafting and checking were counted together.
     """
-    off = replayed(result, Loop(enabled=False))
-    verdict = result.answer.attempts[0].verdict if result.answer.attempts else None
-    if verdict is None or verdict.reply is None:
-        return off
-    free = off.answer.usage.cost_usd == 0
-    usage = Usage(calls=draft_calls, cost_usd=0.0 if free else None)
-    return replace(off, answer=replace(off.answer, usage=usage))
+    return replayed(result, Loop(enabled=False))
 
 
 def cell_of(results: Sequence[RowResult], unchecked: Value | None, *, seed: int) -> Cell:

@@ -184,11 +184,6 @@ def _pair(base: Program, subject: Subject) -> Pair:
     )
 
 
-def draft_calls(program: Program) -> int:
-    """Return the calls that one draft takes, retries not counted."""
-    return len(program.draft.predictors())
-
-
 def by_id(results: Sequence[RowResult]) -> dict[str, RowResult]:
     """Return results by the id of their row, in order."""
     return {result.row_id: result for result in results}
