@@ -101,8 +101,11 @@ def _labelled(task: SearchTask) -> tuple[Pool, ...]:
 def _earned(task: SearchTask) -> tuple[Pool, ...]:
     if not _can_earn(task) or not task.trials.fits(earning_calls(task)):
         return ()
-    results = _train_results(task)
-    rows = [row for row in task.train if row.id in {r.row_id for r in results}]
+    chosen = spread(task.train, seed=task.seed, place=0)[: task.limits.train_rows]
+    state = loop_off(task.program, task.opponent)
+    results = task.trials.measure(state, chosen, stage="bootstrap", split="train")
+    answered = {row.id for row in chosen}
+    rows = [row for row in task.train if row.id in answered]
     mark = task.rubric.passing if task.limits.mark is None else task.limits.mark
     pool = earned_pool(task.program, rows, results, task.rubric, mark=mark)
     if not pool.rows:
@@ -111,13 +114,6 @@ def _earned(task: SearchTask) -> tuple[Pool, ...]:
             "must-pass measure, so no answer became a demo."
         )
     return (pool,) if pool.rows else ()
-
-
-def _train_results(task: SearchTask) -> tuple[RowResult, ...]:
-    """Return what the opponent drafts for some `train` rows; paid for once."""
-    rows = spread(task.train, seed=task.seed, place=0)[: task.limits.train_rows]
-    state = loop_off(task.program, task.opponent)
-    return task.trials.measure(state, rows, stage="bootstrap", split="train")
 
 
 def _choose_drafter(
@@ -152,7 +148,7 @@ def _choose_loop(
 ) -> ProgramState:
     """Return the state with the settings of the loop that are worth their calls."""
     trials: list[LoopTrial] = []
-    for on_fail in _ways(task):
+    for on_fail in _ways(task, breadth):
         loop = recorded_loop(task, on_fail, max_revisions=breadth.max_revisions)
         reviser_sets = breadth.reviser_sets and on_fail == task.program.loop.on_fail
         worst = recording_calls(task, len(rows), loop, reviser_sets=reviser_sets)
@@ -168,11 +164,13 @@ def _choose_loop(
     return chosen.state
 
 
-def _ways(task: SearchTask) -> tuple[OnFail, ...]:
+def _ways(task: SearchTask, breadth: Breadth) -> tuple[OnFail, ...]:
     """Return the program's own way of trying again first, then the other one."""
-    if task.limits.on_fail is not None:
-        return task.limits.on_fail
-    return tuple(sorted(_ALL_ON_FAIL, key=lambda way: way != task.program.loop.on_fail))
+    ways = task.limits.on_fail
+    if ways is None:
+        ways = tuple(sorted(_ALL_ON_FAIL, key=lambda way: way != task.program.loop.on_fail))
+    # Without a revision both ways are the same.
+    return ways[:1] if breadth.max_revisions == 0 else ways
 
 
 def _record(
@@ -195,7 +193,8 @@ def _reviser_candidates(task: SearchTask, state: ProgramState) -> list[Candidate
     program = task.program.with_loop(state.loop)
     if not has_usual_fields(program) or "revise" not in state.predictors:
         return []
-    drafted = _train_results(task) if _can_earn(task) else ()
+    known = task.trials.known(loop_off(task.program, task.opponent))
+    drafted = [known[row.id] for row in task.train if row.id in known]
     demos = reviser_demos(program, task.train, drafted, seed=task.seed, most=max(REVISER_SIZES))
     own = state.predictors["revise"]
     return [
