@@ -60,7 +60,7 @@ def compile_program(
 
     Args:
         program: A NAME, or a program whose name has a file in `programs/`.
-        rubric: Scores drafts; `metrics/NAME.py` by default.
+        rubric: Scores drafts; `metrics/NAME.py` by default. Hidden measures count at the gate only.
         rows: `trainsets/NAME/` by default; rows without a split get one.
         optimizer: The method, or its name.
         caps: Hard stops; without `max_calls`, `compile_calls` of the settings holds (1,200). The
