@@ -43,3 +43,22 @@ def test_a_misfit_says_where(text: str, why: str) -> None:
 def test_a_fit_has_no_reason() -> None:
     """None means that it fits."""
     assert misfit('{"n": 1}', NUMBER) is None
+
+
+@pytest.mark.parametrize("pointer", ["#/$defs/Part", "#/properties/part/x", "elsewhere.json"])
+def test_a_pointer_to_nowhere_is_refused(pointer: str) -> None:
+    """llama.cpp would ignore the whole schema."""
+    part = {"type": "object", "properties": {"part": {"type": "array", "items": {"$ref": pointer}}}}
+    wrong = {"type": "json_schema", "name": "x", "schema": part}
+
+    with pytest.raises(InvalidRequestError, match="definitions belong at its top"):
+        wanted_schema(request_of(response_format=wrong))
+
+
+def test_definitions_at_the_top_are_found() -> None:
+    """As pydantic writes them."""
+    part = {"$defs": {"Part": NUMBER}, "type": "array", "items": {"$ref": "#/$defs/Part"}}
+    right = {"type": "json_schema", "name": "x", "schema": part}
+
+    assert wanted_schema(request_of(response_format=right)) == part
+    assert misfit('[{"n": 1}]', part) is None

@@ -1,7 +1,7 @@
 """JSON schemas of replies: the schema of a request, and whether a reply fits it."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import jsonschema  # type: ignore[import-untyped]  # ships no types
@@ -23,9 +23,14 @@ def wanted_schema(request: Request) -> Mapping[str, Any] | None:
     try:
         jsonschema.Draft202012Validator.check_schema(schema)
     except jsonschema.SchemaError as error:
-        raise InvalidRequestError(f"the response_format is no JSON schema: {error.message}") from (
-            error
-        )
+        message = f"the response_format is no JSON schema: {error.message}"
+        raise InvalidRequestError(message) from error
+    for pointer in _pointers(schema):
+        if not _leads_somewhere(pointer, schema):
+            raise InvalidRequestError(
+                f"the response_format points at {pointer!r}, which it does not hold; "
+                "definitions belong at its top"
+            )
     return schema
 
 
@@ -37,3 +42,23 @@ def misfit(text: str, schema: Mapping[str, Any]) -> str | None:
         return f"it is not JSON: {error}"
     found = next(jsonschema.Draft202012Validator(schema).iter_errors(value), None)
     return None if found is None else f"at {found.json_path}: {found.message}"
+
+
+def _pointers(value: object) -> Iterator[str]:
+    """Yield what the schema's `$ref`s point at."""
+    if isinstance(value, dict):
+        if isinstance(pointer := value.get("$ref"), str):
+            yield pointer
+        for part in value.values():
+            yield from _pointers(part)
+    elif isinstance(value, list):
+        for part in value:
+            yield from _pointers(part)
+
+
+def _leads_somewhere(pointer: str, schema: object) -> bool:
+    for name in pointer.split("/")[1:]:
+        if not isinstance(schema, dict) or name not in schema:
+            return False
+        schema = schema[name]
+    return pointer.startswith("#")
