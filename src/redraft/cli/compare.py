@@ -68,28 +68,27 @@ def command(
     root = find_root()
     caps = RunCaps(max_calls=max_calls, max_seconds=max_seconds)
     named = ModelFlags(lm=lm, drafter=drafter_lm, checker=checker_lm, reviser=reviser_lm)
-    models = open_models(root, named, replies=root / REPLIES)
-    options: Options = {
-        "root": root,
-        "models": models,
-        "artifact": artifact or _default_artifact(root, name),
-        "allow_drift": allow_drift,
-        "split": split,
-        "limit": rows,
-        "seed": seed,
-        "against": against,
-        "caps": caps,
-        "out": out,
-    }
-    planned = plan_comparison(name, **options)
-    answers = [answer_calls(p, len(planned.rows)) for p in planned.programs.values()]
-    calls = sum(answers, Calls(0, 0, 0))
-    plan = Plan(calls, models, {"rows": len(planned.rows), "programs": len(planned.programs)})
-    settle(plan, caps, dry_run=dry_run, as_json=as_json)
-    with progress_bar(f"compare {name}") as bar:
-        options["progress"] = bar.rows
-        comparison = compare(name, **options)
-    models.close()
+    with open_models(root, named, replies=root / REPLIES) as models:
+        options: Options = {
+            "root": root,
+            "models": models,
+            "artifact": artifact or _default_artifact(root, name),
+            "allow_drift": allow_drift,
+            "split": split,
+            "limit": rows,
+            "seed": seed,
+            "against": against,
+            "caps": caps,
+            "out": out,
+        }
+        planned = plan_comparison(name, **options)
+        answers = [answer_calls(p, len(planned.rows)) for p in planned.programs.values()]
+        calls = sum(answers, Calls(0, 0, 0))
+        plan = Plan(calls, models, {"rows": len(planned.rows), "programs": len(planned.programs)})
+        settle(plan, caps, dry_run=dry_run, as_json=as_json)
+        with progress_bar(f"compare {name}") as bar:
+            options["progress"] = bar.rows
+            comparison = compare(name, **options)
     if as_json:
         print_record(comparison.record())
     else:

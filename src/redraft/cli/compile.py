@@ -54,23 +54,22 @@ def command(
     root = find_root()
     caps = RunCaps(max_calls=max_calls, max_seconds=max_seconds)
     named = ModelFlags(lm=lm, drafter=drafter_lm, checker=checker_lm, reviser=reviser_lm)
-    models = open_models(root, named, replies=None if fresh else root / REPLIES)
-    estimate = estimate_compile(
-        name, optimizer=optimizer, caps=caps, seed=seed, root=root, models=models
-    )
-    settle(_plan(estimate, models), caps, dry_run=dry_run, as_json=as_json)
-    with progress_bar(f"compile {name}") as bar:
-        compilation = compile_program(
-            name,
-            optimizer=optimizer,
-            caps=caps,
-            seed=seed,
-            promote=promote,
-            root=root,
-            models=models,
-            progress=bar.stage,
+    with open_models(root, named, replies=None if fresh else root / REPLIES) as models:
+        estimate = estimate_compile(
+            name, optimizer=optimizer, caps=caps, seed=seed, root=root, models=models
         )
-    models.close()
+        settle(_plan(estimate, models), caps, dry_run=dry_run, as_json=as_json)
+        with progress_bar(f"compile {name}") as bar:
+            compilation = compile_program(
+                name,
+                optimizer=optimizer,
+                caps=caps,
+                seed=seed,
+                promote=promote,
+                root=root,
+                models=models,
+                progress=bar.stage,
+            )
     if as_json:
         print_record(compilation.record())
     else:

@@ -76,20 +76,19 @@ def command(
     root, cache = find_root(), models_folder().parent / "demo" / name
     out = out or cache
     caps = RunCaps(max_calls=max_calls)
-    models = open_models(root, ModelFlags(lm=lm), replies=cache / "replies.sqlite")
-    compiling = Calls(COMPILE_CALLS // 3, COMPILE_CALLS // 2, COMPILE_CALLS)
-    plan = Plan(compiling + _COMPARE_CALLS, models, {"model": lm, "rows of the comparison": 60})
-    settle(plan, caps, dry_run=dry_run, as_json=False)
-    with tempfile.TemporaryDirectory(prefix="redraft-demo-") as scratch:
-        stage = Stage(
-            name=name,
-            root=copy_project(root, name, Path(scratch)),
-            models=models,
-            out=out,
-            caps=None if max_calls is None else caps,
-        )
-        _play(stage, lm)
-    models.close()
+    with open_models(root, ModelFlags(lm=lm), replies=cache / "replies.sqlite") as models:
+        compiling = Calls(COMPILE_CALLS // 3, COMPILE_CALLS // 2, COMPILE_CALLS)
+        plan = Plan(compiling + _COMPARE_CALLS, models, {"model": lm, "rows of the comparison": 60})
+        settle(plan, caps, dry_run=dry_run, as_json=False)
+        with tempfile.TemporaryDirectory(prefix="redraft-demo-") as scratch:
+            stage = Stage(
+                name=name,
+                root=copy_project(root, name, Path(scratch)),
+                models=models,
+                out=out,
+                caps=None if max_calls is None else caps,
+            )
+            _play(stage, lm)
 
 
 def _play(stage: Stage, lm: str) -> None:

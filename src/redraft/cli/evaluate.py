@@ -46,17 +46,18 @@ def command(
     root = find_root()
     caps = RunCaps(max_calls=max_calls, max_seconds=max_seconds)
     named = ModelFlags(lm=lm, drafter=drafter_lm, checker=checker_lm, reviser=reviser_lm)
-    models = open_models(root, named, replies=root / REPLIES)
-    program = open_program(root, name, artifact=artifact, models=models, allow_drift=allow_drift)
-    count = len(resolve(program, root=root, allow_drift=allow_drift).rows(split, rows))
-    plan = Plan(answer_calls(program, count), models, {"rows": count})
-    settle(plan, caps, dry_run=dry_run, as_json=as_json)
-    with progress_bar(f"evaluate {name}") as bar:
-        run = EvaluationRun(seed=seed, meter=Meter(caps), progress=bar.rows, sink=out)
-        evaluation = evaluate(
-            program, root=root, split=split, limit=rows, run=run, allow_drift=allow_drift
+    with open_models(root, named, replies=root / REPLIES) as models:
+        program = open_program(
+            root, name, artifact=artifact, models=models, allow_drift=allow_drift
         )
-    models.close()
+        count = len(resolve(program, root=root, allow_drift=allow_drift).rows(split, rows))
+        plan = Plan(answer_calls(program, count), models, {"rows": count})
+        settle(plan, caps, dry_run=dry_run, as_json=as_json)
+        with progress_bar(f"evaluate {name}") as bar:
+            run = EvaluationRun(seed=seed, meter=Meter(caps), progress=bar.rows, sink=out)
+            evaluation = evaluate(
+                program, root=root, split=split, limit=rows, run=run, allow_drift=allow_drift
+            )
     if as_json:
         print_record(evaluation.record())
     else:

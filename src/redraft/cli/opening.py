@@ -1,5 +1,7 @@
 """What a command opens before it works: the project's models and the program that answers."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -22,8 +24,9 @@ class ModelFlags:
     reviser: str | None = None
 
 
-def open_models(root: Path, flags: ModelFlags, *, replies: Path | None = None) -> Models:
-    """Connect the models that flags and settings name.
+@contextmanager
+def open_models(root: Path, flags: ModelFlags, *, replies: Path | None = None) -> Iterator[Models]:
+    """Connect the models that flags and settings name, and close them afterwards.
 
     Args:
         root: The project.
@@ -39,7 +42,11 @@ def open_models(root: Path, flags: ModelFlags, *, replies: Path | None = None) -
             "reviser": flags.reviser,
         },
     )
-    return connect(names, root=root, recorded=replies)
+    models = connect(names, root=root, recorded=replies)
+    try:
+        yield models
+    finally:
+        models.close()
 
 
 def choose_artifact(root: Path, name: str, asked: str | None) -> str:

@@ -54,11 +54,12 @@ def command(
     caps = Caps(max_calls=max_calls, max_seconds=max_seconds)
     inputs = read_inputs(given)
     named = ModelFlags(lm=lm, drafter=drafter_lm, checker=checker_lm, reviser=reviser_lm)
-    models = open_models(root, named)
-    program = open_program(root, name, artifact=artifact, models=models, allow_drift=allow_drift)
-    program = _with_loop(program, max_revisions=max_revisions, no_loop=no_loop)
-    answer = program.answer_run(inputs, AnswerRun(caps=caps))
-    models.close()
+    with open_models(root, named) as models:
+        program = open_program(
+            root, name, artifact=artifact, models=models, allow_drift=allow_drift
+        )
+        program = _with_loop(program, max_revisions=max_revisions, no_loop=no_loop)
+        answer = program.answer_run(inputs, AnswerRun(caps=caps))
     if as_json:
         print_record(asdict(answer))
     else:
