@@ -2,7 +2,9 @@
 
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -161,6 +163,31 @@ def test_a_mark_in_a_text_is_text(engine: LocalEngine) -> None:
     usual = engine.complete(request_of("Hello.", max_tokens=1), never).usage.input_tokens
 
     assert sent - usual == engine.count_tokens(marked) - engine.count_tokens("Hello.")
+
+
+@pytest.mark.local_model
+def test_a_template_that_refuses_is_a_value_error(engine: LocalEngine) -> None:
+    """llama.cpp's reason is passed on."""
+    with pytest.raises(ValueError, match="role"):
+        redraft.lm.LlamaServer(SMOLLM2.path).render([{"content": "Hi."}])
+
+
+@pytest.mark.local_model
+def test_who_gave_up_in_the_queue_is_not_answered(engine: LocalEngine) -> None:
+    """The one request that is being answered goes on; the others never start."""
+
+    def give_up() -> None:
+        if queued.is_set():
+            raise KeyboardInterrupt
+
+    queued = threading.Event()
+    with ThreadPoolExecutor(2) as pool:
+        first = pool.submit(engine.complete, request_of("Count to 99.", max_tokens=60), never)
+        second = pool.submit(engine.complete, request_of("Hi.", max_tokens=9), give_up)
+        queued.set()
+
+    assert first.result().text
+    assert isinstance(second.exception(), KeyboardInterrupt)
 
 
 @pytest.mark.local_model

@@ -5,7 +5,15 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-from dspy.lm15 import LM15Error, RateLimitError, RefusalPart, Request, ServerError, TimeoutError
+from dspy.lm15 import (
+    LM15Error,
+    RateLimitError,
+    RefusalPart,
+    Request,
+    ServerError,
+    TextPart,
+    TimeoutError,
+)
 from hypothesis import given
 from hypothesis import strategies as st
 from lm_requests import request_of
@@ -226,3 +234,25 @@ def test_a_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
     """A folder is no script."""
     with pytest.raises(ModelError, match="cannot read the script"):
         read_script(tmp_path, "scripted/x")
+
+
+def test_a_stall_lasts_until_the_caller_gives_up() -> None:
+    """It answers nothing, and holds nobody."""
+
+    def give_up() -> None:
+        raise KeyboardInterrupt
+
+    polls = iter([lambda: None, lambda: None, give_up])
+
+    with pytest.raises(KeyboardInterrupt):
+        Scripted(Reply(fail="stall")).complete(request_of(), lambda: next(polls)())
+
+
+def test_system_text_may_come_in_parts() -> None:
+    """As it does where a part of it is cached by the provider."""
+    engine = Scripted([Rule("both", system="Be kind.\nBe brief.")])
+    parts = (TextPart("Be kind."), TextPart("Be brief."))
+
+    said = say(engine, Request(model="scripted/test", system=parts, messages=request_of().messages))
+
+    assert said == ("both", "stop")

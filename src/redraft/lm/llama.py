@@ -98,10 +98,17 @@ def _params(path: Path, key: str) -> Any:
     params.endpoint_slots = False
     # Measured on two cores: a thread that waits for a busy core costs more than a second thread
     # wins while tokens come one by one, by ten times; reading a prompt gains from every core.
-    cores = os.cpu_count() or 1
+    cores = _cores()
     params.cpuparams.n_threads = max(1, cores // 2)
     params.cpuparams_batch.n_threads = cores
     # Waiting threads sleep instead of spinning: as fast on an idle machine, and on a busy one
     # seven times as fast.
     params.cpuparams.poll = params.cpuparams_batch.poll = 0
     return params
+
+
+def _cores() -> int:
+    """Return the cores that this process may use, where the system tells; else all there are."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
