@@ -1,4 +1,11 @@
-"""The promises that every engine keeps, as checks that a test suite of one's own can run."""
+"""The promises that every engine keeps, as checks that a test suite of one's own can run.
+
+For an engine of one's own, in a test file:
+
+    @pytest.mark.parametrize("promise", ENGINE_PROMISES, ids=lambda promise: promise.name)
+    def test_my_engine_keeps_its_promises(promise):
+        assert promise.broken(MyEngine()) is None
+"""
 
 import asyncio
 import time
