@@ -2,11 +2,15 @@
 
 import json
 import os
+import shutil
 import stat
 from pathlib import Path
 
 import pytest
 from doors import GOOD_MODEL, Command, use_model
+
+from redraft.cli.init import make_project
+from redraft.compiler import compile_program
 
 # Without demos it forgets what it was told; with one it knows what a note looks like.
 HELPED_BY_DEMOS = GOOD_MODEL.replace(
@@ -21,12 +25,23 @@ def helped(project: Path) -> Path:
     return project
 
 
+@pytest.fixture(scope="module")
+def compiled_project(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a project whose compile was confirmed; to be copied, not changed."""
+    root = tmp_path_factory.mktemp("compiled") / "project"
+    make_project(root)
+    use_model(root, HELPED_BY_DEMOS)
+    assert compile_program("order_note", root=root).promoted
+    return root
+
+
 @pytest.fixture
-def compiled(helped: Path, redraft: Command) -> str:
-    """Return the id of an artifact that was promoted."""
-    record = json.loads(redraft("compile", "order_note", "--json").out)
-    assert record["promoted"]
-    return str(record["artifact_id"])
+def compiled(compiled_project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Return the id of the artifact that answers in a project of its own; go there."""
+    root = tmp_path / "compiled"
+    shutil.copytree(compiled_project, root)
+    monkeypatch.chdir(root)
+    return (root / "compiled" / "order_note" / "CURRENT").read_text("utf-8").strip()
 
 
 @pytest.mark.usefixtures("helped")
