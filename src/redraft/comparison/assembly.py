@@ -161,17 +161,17 @@ class _Alternatives:
     def _result(self, other: Alternative) -> AlternativeResult:
         if other.program is None:
             return AlternativeResult(other.name, other.title, None, other.left_out)
-        measured = self._measured(other.program, other.name)
+        measured = self._measured(other.name)
         why = "no row of it was measured" if measured is None else None
         return AlternativeResult(other.name, other.title, measured, why)
 
-    def _measured(self, program: Program, arm: str) -> Measured | None:
+    def _measured(self, arm: str) -> Measured | None:
         shared = _shared(self.on[arm], self.ids)
         if not shared:
             return None
         theirs = [self.on[arm][id_] for id_ in shared]
         ours = [self.on["compiled_on"][id_] for id_ in shared]
-        off = _first_attempts(program, theirs)
+        off = [first_attempt(result) for result in theirs]
         return Measured(
             off=cell_of(off, self.pair.unchecked, seed=self.seed),
             on=cell_of(theirs, self.pair.unchecked, seed=self.seed),
