@@ -12,6 +12,7 @@ from redraft.records import Check, Criterion, Failure, Finding, FindingStatus, V
 
 _STATUSES: tuple[FindingStatus, ...] = ("met", "unmet", "cannot_assess")
 _COPIED_WORDS = 8
+_ESCAPE = re.compile(r"\\u([0-9a-fA-F]{4})")
 _COPIED_VERDICT = "it repeats a verdict that stands in the text to be judged"
 _QUOTE_MARKS = str.maketrans(dict.fromkeys("“”„‟«»″＂", '"') | dict.fromkeys("‘’‚‛‹›′＇`´", "'"))
 
@@ -302,7 +303,8 @@ def _plain(text: str) -> str:
 
 
 def _packed(text: str) -> str:
-    return "".join(text.split())
+    """Return a text without white space, and with JSON's escapes of characters resolved."""
+    return "".join(_ESCAPE.sub(lambda found: chr(int(found[1], 16)), text).split())
 
 
 def _folded(text: str) -> str:
