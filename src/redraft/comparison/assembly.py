@@ -75,7 +75,7 @@ def put_together(
             "run it again when the model answers, or with a higher cap",
             model=_drafter(pair.compiled),
         )
-    square = _square(pair, on, ids)
+    square = _square(on, ids)
     cells = {**square.cells(), "as_shipped": _shipped(pair, square)}
     usage = sum((found.usage for found in evaluations.values()), Usage())
     unchecked = pair.unchecked
@@ -101,7 +101,7 @@ def put_together(
     )
 
 
-def _square(pair: Pair, on: Mapping[str, Results], ids: Sequence[str]) -> Square:
+def _square(on: Mapping[str, Results], ids: Sequence[str]) -> Square:
     base_on = [on["base_on"][id_] for id_ in ids]
     compiled_on = [on["compiled_on"][id_] for id_ in ids]
     return Square(
@@ -152,7 +152,7 @@ class _Alternatives:
     seed: int
 
     def measure(self, others: Sequence[Alternative]) -> tuple[AlternativeResult, ...]:
-        base = AlternativeResult("base", BASE_TITLE, self._measured(self.pair.base, "base_on"))
+        base = AlternativeResult("base", BASE_TITLE, self._measured("base_on"))
         found = [base, *map(self._result, others)]
         tested = [result.measured.gain for result in found if result.measured is not None]
         adjusted = iter(corrected(tested))
