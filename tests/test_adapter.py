@@ -4,6 +4,7 @@ import json
 from typing import Any, Literal
 
 import dspy
+import pydantic
 import pytest
 from dspy.lm15 import Config, Message, RefusalPart, Request, Response, Usage
 from dspy.utils import exceptions as lm_errors
@@ -67,6 +68,27 @@ def test_several_outputs_are_one_json_object() -> None:
     schema = request.config.response_format["schema"]
     assert schema["required"] == ["reasoning", "answer"]
     assert schema["properties"]["answer"]["enum"] == ["yes", "no"]
+
+
+def test_definitions_stand_at_the_top_of_the_schema() -> None:
+    """A reference inside a field's schema can be followed."""
+
+    class Line(pydantic.BaseModel):
+        amount: float
+
+    class Invoice(dspy.Signature):  # type: ignore[misc]  # DSPy has no types
+        """Read the invoice."""
+
+        text: str = dspy.InputField()
+        lines: list[Line] = dspy.OutputField()
+        summary: str = dspy.OutputField()
+
+    schema = render(Invoice, [], {"text": "x"}, DRAFTER, model="m/x").config.response_format[
+        "schema"
+    ]
+
+    assert schema["properties"]["lines"]["items"] == {"$ref": "#/$defs/Line"}
+    assert "amount" in schema["$defs"]["Line"]["properties"]
 
 
 def test_structured_demos_are_json_in_field_order() -> None:

@@ -9,12 +9,12 @@ from typing import Any, get_origin
 import dspy
 import pydantic
 from dspy.clients.base_lm import BaseLM
-from dspy.lm15 import Config, Message, RefusalPart, Request, Response
+from dspy.lm15 import Config, Message, Reasoning, RefusalPart, Request, Response
 from dspy.signatures.signature import Signature
 from dspy.utils import exceptions as lm_errors
 
 from redraft.errors import ModelError, ProgramError, RedraftError
-from redraft.records import Failure, FailureKind, Role
+from redraft.records import Effort, Failure, FailureKind, Role
 from redraft.verdict import fence
 
 _OUTAGES = (
@@ -54,6 +54,7 @@ class CallSettings:
         max_tokens: Tokens the reply may have.
         temperature: In [0, 2]; sent only to models that take one.
         seed: Sent only to models that take one.
+        effort: How hard the model thinks; sent only to models that take it; None for its default.
         system_fields: Input fields that belong to the stable start of the request.
         fenced: Input field that is data to be judged; None for no fence.
         fence_key: Digest of the checker, which goes into the fence.
@@ -67,6 +68,7 @@ class CallSettings:
     max_tokens: int
     temperature: float = 0.0
     seed: int = 0
+    effort: Effort | None = None
     system_fields: tuple[str, ...] = ()
     fenced: str | None = None
     fence_key: str = ""
@@ -173,6 +175,10 @@ class TurnAdapter(dspy.Adapter):  # type: ignore[misc]  # DSPy has no types
         inputs: Mapping[str, Any],
     ) -> Request:
         request = render(signature, demos, inputs, self.settings, model=lm.model)
+        if self.settings.effort is not None and "reasoning" in lm.supported_params:
+            # Not part of what `render` shows: it is no text, and only some models take it.
+            config = replace(request.config, reasoning=Reasoning(effort=self.settings.effort))
+            request = replace(request, config=config)
         return fitted(request, lm.supported_params, schema=lm.supports_response_schema)
 
     def _accept(self, signature: type[Signature], response: Response) -> list[dict[str, Any]]:
@@ -212,14 +218,24 @@ def usable_text(response: Response, settings: CallSettings) -> str:
         said = refusal.text if refusal is not None else text
         raise _failed("refused", settings.role, f"{response.model} refused: {said!r}", written)
     if response.finish_reason == "length":
-        message = f"the reply was cut off at max_tokens={settings.max_tokens}"
-        raise _failed("truncated", settings.role, message, written)
+        raise _failed(*_unfinished(response, settings), text=written)
     if written != text:
         message = "the reply holds half of a character pair"
         raise _failed("unparsable", settings.role, message, written)
     if not _shows(text):
         raise _failed("empty", settings.role, "the reply was empty")
     return text
+
+
+def _unfinished(response: Response, settings: CallSettings) -> tuple[FailureKind, Role, str]:
+    """Return what it means that a reply was not finished, as kind, role and sentence."""
+    reason = (response.provider_data or {}).get("stop_reason", "max_tokens")
+    if reason == "model_context_window_exceeded":
+        return "too_long", settings.role, f"prompt and reply do not fit {response.model}"
+    if reason != "max_tokens":
+        return "truncated", settings.role, f"the reply was not finished: {reason}"
+    message = f"the reply was cut off at max_tokens={settings.max_tokens}"
+    return "truncated", settings.role, message
 
 
 def parsed_fields(signature: type[Signature], text: str, role: Role) -> dict[str, Any]:
@@ -335,17 +351,20 @@ def _output_form(signature: type[Signature], settings: CallSettings) -> str:
 
 def _response_format(signature: type[Signature], settings: CallSettings) -> dict[str, Any]:
     outputs = signature.output_fields
-    return {
-        "type": "json_schema",
-        "name": "reply",
-        "strict": True,
-        "schema": {
-            "type": "object",
-            "properties": {n: _field_schema(n, info, settings) for n, info in outputs.items()},
-            "required": list(outputs),
-            "additionalProperties": False,
-        },
+    fields = {name: dict(_field_schema(name, info, settings)) for name, info in outputs.items()}
+    definitions: dict[str, Any] = {}
+    for schema in fields.values():
+        # References are resolved from the top of the whole schema.
+        definitions |= schema.pop("$defs", {})
+    whole = {
+        "type": "object",
+        "properties": fields,
+        "required": list(outputs),
+        "additionalProperties": False,
     }
+    if definitions:
+        whole["$defs"] = definitions
+    return {"type": "json_schema", "name": "reply", "strict": True, "schema": whole}
 
 
 def _field_schema(name: str, info: Any, settings: CallSettings) -> Mapping[str, object]:
