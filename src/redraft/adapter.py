@@ -351,7 +351,9 @@ def _output_form(signature: type[Signature], settings: CallSettings) -> str:
 
 def _response_format(signature: type[Signature], settings: CallSettings) -> dict[str, Any]:
     outputs = signature.output_fields
-    fields = {name: dict(_field_schema(name, info, settings)) for name, info in outputs.items()}
+    fields: dict[str, dict[str, Any]] = {
+        name: dict(_field_schema(name, info, settings)) for name, info in outputs.items()
+    }
     definitions: dict[str, Any] = {}
     for schema in fields.values():
         # References are resolved from the top of the whole schema.
