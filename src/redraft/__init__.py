@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from redraft.program import AnswerRun, Program
     from redraft.records import Answer, Check, Criterion, Loop, Options, Row, Score, Usage
     from redraft.rubric import Measure, Rubric
+    from redraft.traces import TraceStore
 
 _ROOMS = {
     "Answer": "records",
@@ -31,6 +32,7 @@ _ROOMS = {
     "Rubric": "rubric",
     "RunCaps": "budget",
     "Score": "records",
+    "TraceStore": "traces",
     "Usage": "records",
     "compare": "comparison",
     "compile_program": "compiler",
@@ -55,6 +57,7 @@ __all__ = [
     "Rubric",
     "RunCaps",
     "Score",
+    "TraceStore",
     "Usage",
     "compare",
     "compile_program",

@@ -50,7 +50,7 @@ def test_json_is_the_record(redraft: Command) -> None:
     assert record["stopped_by"] == "passed"
     assert record["attempts"][0]["verdict"]["passed"] is True
     assert record["artifact_id"] is None
-    assert record["trace_id"] is None
+    assert len(record["trace_id"]) == 12
 
 
 def test_a_draft_that_does_not_pass_exits_3(redraft: Command, project: Path) -> None:

@@ -24,6 +24,7 @@ COMMANDS: Mapping[str, str] = MappingProxyType(
         "evaluate": "Score a program on one split of its rows.",
         "compare": "Measure what compiling bought, what looping bought, and what slips through.",
         "run": "Answer one request: draft, check, and try again until it passes or a cap ends it.",
+        "traces": "List, show, compare, export, judge again or prune stored answers.",
         "artifacts": "List, show, compare, promote or edit what compiles have written.",
         "models": "List the models that can be named, or fetch the embedded one.",
         "demo": "Compile, answer and compare the sample program on the embedded model.",

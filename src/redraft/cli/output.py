@@ -17,6 +17,11 @@ def print_note(text: str) -> None:
     print(text, file=sys.stderr)
 
 
+def stdout_console() -> Console:
+    """Return a console for stdout; it drops colours when stdout is no terminal."""
+    return Console(highlight=False, soft_wrap=True)
+
+
 def stderr_console() -> Console:
     """Return a console for stderr; it drops colours when stderr is no terminal."""
     return Console(stderr=True, highlight=False, soft_wrap=True)
