@@ -1,17 +1,20 @@
 """What is sent, and what a reply means."""
 
 import json
+from dataclasses import replace
 from typing import Any, Literal
 
 import dspy
 import pydantic
 import pytest
+from dspy.clients.base_lm import BaseLM
 from dspy.lm15 import Config, Message, RefusalPart, Request, Response, Usage
 from dspy.utils import exceptions as lm_errors
 
 from redraft.adapter import (
     CallError,
     CallSettings,
+    TurnAdapter,
     as_text,
     fitted,
     is_text_field,
@@ -190,6 +193,61 @@ def test_unusable_replies_are_typed(said: Response, kind: str) -> None:
 def test_what_a_reader_can_see_is_a_reply(text: str) -> None:
     """Invisible characters among visible ones are the text's own business."""
     assert usable_text(response(text), DRAFTER) == text
+
+
+@pytest.mark.parametrize(
+    ("reason", "kind", "words"),
+    [
+        ("max_tokens", "truncated", "max_tokens=64"),
+        ("pause_turn", "truncated", "pause_turn"),
+        ("model_context_window_exceeded", "too_long", "do not fit"),
+    ],
+)
+def test_why_a_reply_was_not_finished_is_said(reason: str, kind: str, words: str) -> None:
+    """Only a reply that was cut at its own limit is cured by a higher one."""
+    said = Response(
+        id=None,
+        model="m",
+        message=Message.assistant("Half"),
+        finish_reason="length",
+        usage=Usage(),
+        provider_data={"stop_reason": reason},
+    )
+
+    with pytest.raises(CallError, match=words) as caught:
+        usable_text(said, DRAFTER)
+
+    assert caught.value.failure.kind == kind
+
+
+class Thinker(BaseLM):  # type: ignore[misc]  # DSPy has no types
+    """Keeps the request it was sent, and takes an effort where it is told so."""
+
+    def __init__(self, *takes: str) -> None:
+        super().__init__(model="m/x", model_type="chat", cache=False)
+        self.takes = set(takes)
+        self.sent: list[Request] = []
+
+    @property
+    def supported_params(self) -> set[str]:
+        return self.takes
+
+    def __call__(self, request: Request) -> Response:
+        self.sent.append(request)
+        said = Message.assistant("Yes.")
+        return Response(id=None, model="m", message=said, finish_reason="stop", usage=Usage())
+
+
+@pytest.mark.parametrize(("takes", "effort"), [("reasoning", "high"), ("seed", None)])
+def test_effort_is_sent_where_it_is_taken(takes: str, effort: str | None) -> None:
+    """Other models would refuse it, or ignore it in silence."""
+    lm = Thinker(takes)
+
+    settings = replace(DRAFTER, effort="high")
+    TurnAdapter(settings)(lm, {}, Draft, [], {"request": "one"})
+
+    reasoning = lm.sent[0].config.reasoning
+    assert (reasoning and reasoning.effort) == effort
 
 
 def test_refusal_is_a_refusal_however_it_ended() -> None:

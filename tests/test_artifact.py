@@ -64,7 +64,12 @@ ARTIFACTS = st.builds(
     ),
     options=st.dictionaries(
         st.sampled_from(["drafter", "checker"]),
-        st.builds(Options, max_tokens=st.integers(1, 9999), temperature=st.floats(0, 2)),
+        st.builds(
+            Options,
+            max_tokens=st.integers(1, 9999),
+            temperature=st.floats(0, 2),
+            effort=st.sampled_from([None, "low", "max"]),
+        ),
     ),
     models=st.dictionaries(st.sampled_from(["drafter", "checker"]), TEXT),
     prompt_format=TEXT,
@@ -95,6 +100,23 @@ def test_load_of_save_is_the_artifact(artifact: Artifact) -> None:
     assert again == artifact
     assert again.id == artifact.id
     assert canonical_bytes(to_payload(again)) == content
+
+
+def test_an_effort_that_was_not_asked_for_is_not_written(shipped: Path) -> None:
+    """Artifacts from before there was one keep their ids."""
+    options = {"drafter": Options(), "checker": Options(effort="low")}
+
+    payload = to_payload(replace(compiled(shipped), options=options))
+
+    assert payload["options"] == {
+        "drafter": {"max_tokens": 1024, "temperature": 0.0, "resample_temperature": 0.8},
+        "checker": {
+            "max_tokens": 1024,
+            "temperature": 0.0,
+            "resample_temperature": 0.8,
+            "effort": "low",
+        },
+    }
 
 
 def test_id_is_the_digest_of_the_file(shipped: Path) -> None:

@@ -21,7 +21,7 @@ class Clock:
 
 
 @pytest.mark.parametrize(
-    "caps", [{"max_calls": 0}, {"max_tokens": 0}, {"max_seconds": 0}, {"max_seconds": -1.0}]
+    "caps", [{"max_calls": 0}, {"max_tokens": 0}, {"max_seconds": 0}, {"max_cost_usd": 0}]
 )
 def test_refuses_caps_that_allow_nothing(caps: dict[str, float]) -> None:
     """A cap is at least one call and more than no time."""
@@ -190,3 +190,43 @@ def test_the_commands_tokens_are_the_answers_too() -> None:
     assert stop.value.scope == "run"
     assert (answer.counts_tokens, Meter().counts_tokens) == (True, False)
     assert (answer.tokens_left, command.tokens_left) == (None, 50)
+
+
+def test_dollars_are_taken_at_their_bound_and_given_back() -> None:
+    """A call's highest price is held until its real one is known."""
+    meter = Meter(Caps(max_cost_usd=1.0))
+
+    meter.reserve(cost_usd=0.6)
+    with pytest.raises(Stop):
+        meter.reserve(cost_usd=0.5)
+    meter.record(Usage(calls=1, cost_usd=0.1), reserved_cost_usd=0.6)
+
+    assert meter.cost_usd_left == pytest.approx(0.9)
+
+
+@pytest.mark.parametrize(
+    ("usage", "reserved"), [(Usage(calls=1), None), (Usage(calls=1, cost_usd=None), 0.6)]
+)
+def test_dollars_stay_taken_where_the_price_is_unknown(
+    usage: Usage, reserved: float | None
+) -> None:
+    """A try that failed may be on the bill all the same."""
+    meter = Meter(Caps(max_cost_usd=1.0))
+
+    meter.reserve(cost_usd=0.6)
+    meter.record(usage, reserved_cost_usd=reserved)
+
+    assert meter.cost_usd_left == pytest.approx(0.4)
+
+
+def test_the_commands_dollars_are_the_answers_too() -> None:
+    """A parent's cap on dollars is kept, and calls under it must state their price."""
+    command = Meter(RunCaps(max_cost_usd=0.5))
+    answer = Meter(parent=command)
+
+    with pytest.raises(Stop) as stop:
+        answer.reserve(cost_usd=0.51)
+
+    assert stop.value.scope == "run"
+    assert (answer.counts_cost, Meter().counts_cost) == (True, False)
+    assert (answer.cost_usd_left, command.cost_usd_left) == (None, 0.5)

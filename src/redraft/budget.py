@@ -37,20 +37,25 @@ class Caps:
         max_calls: Calls over all roles, retries and repair turns; 1 or more; None for no cap.
         max_tokens: Tokens sent and received over all calls; 1 or more; None for no cap.
         max_seconds: Wall time; above 0; None for no cap.
+        max_cost_usd: Dollars over all calls; above 0; None for no cap. Calls of unknown price are
+            refused under it.
     """
 
     max_calls: int | None = None
     max_tokens: int | None = None
     max_seconds: float | None = None
+    max_cost_usd: float | None = None
 
     def __post_init__(self) -> None:
         for name, cap in (("max_calls", self.max_calls), ("max_tokens", self.max_tokens)):
             if cap is not None and cap < 1:
                 raise ConfigError(f"{name} must be 1 or more, got {cap}; leave it out for no cap")
-        if self.max_seconds is not None and not self.max_seconds > 0:
-            raise ConfigError(
-                f"max_seconds must be above 0, got {self.max_seconds}; leave it out for no cap"
-            )
+        for name, amount in (
+            ("max_seconds", self.max_seconds),
+            ("max_cost_usd", self.max_cost_usd),
+        ):
+            if amount is not None and not amount > 0:
+                raise ConfigError(f"{name} must be above 0, got {amount}; leave it out for no cap")
 
 
 class RunCaps(Caps):
@@ -88,6 +93,7 @@ class Meter:
         self._lock = threading.Lock()
         self._calls = 0
         self._tokens = 0
+        self._cost_usd = 0.0
         self._spent = Usage()
         self._cancelled = threading.Event()
 
@@ -125,6 +131,20 @@ class Meter:
             return self._caps.max_tokens - self._tokens
 
     @property
+    def counts_cost(self) -> bool:
+        """Whether dollars are capped here or in a parent, so that calls must state their price."""
+        parents = self._parent is not None and self._parent.counts_cost
+        return self._caps.max_cost_usd is not None or parents
+
+    @property
+    def cost_usd_left(self) -> float | None:
+        """Dollars that may still be reserved here; None for no cap."""
+        if self._caps.max_cost_usd is None:
+            return None
+        with self._lock:
+            return self._caps.max_cost_usd - self._cost_usd
+
+    @property
     def seconds(self) -> float:
         """Wall time since the meter was made."""
         return self._clock() - self._started
@@ -150,38 +170,59 @@ class Meter:
         if self._caps.max_seconds is not None and self.seconds >= self._caps.max_seconds:
             raise Stop("deadline", self.scope)
 
-    def reserve(self, tokens: int = 0) -> None:
-        """Take one call, and the tokens it may need at most, from the caps before it is made.
+    def reserve(self, tokens: int = 0, *, cost_usd: float = 0.0) -> None:
+        """Take one call, and what it may need at most, from the caps before it is made.
 
         Args:
             tokens: Upper bound of the tokens sent and received; 0 where none are capped.
+            cost_usd: Upper bound of its price in dollars; 0 where none are capped.
 
         Raises:
-            Stop: No call or too few tokens are left, the deadline has passed, or the work was
-                cancelled; nothing is reserved then, neither here nor in a parent.
+            Stop: No call, too few tokens or too few dollars are left, the deadline has passed, or
+                the work was cancelled; nothing is reserved then, neither here nor in a parent.
         """
         self.check()
         with self._lock:
-            if self._caps.max_calls is not None and self._calls >= self._caps.max_calls:
-                raise Stop("budget", self.scope)
-            if self._caps.max_tokens is not None and self._tokens + tokens > self._caps.max_tokens:
+            if not self._fits(tokens, cost_usd):
                 raise Stop("budget", self.scope)
             if self._parent is not None:
-                self._parent.reserve(tokens)
+                self._parent.reserve(tokens, cost_usd=cost_usd)
             self._calls += 1
             self._tokens += tokens
+            self._cost_usd += cost_usd
 
-    def record(self, usage: Usage, *, reserved_tokens: int | None = None) -> None:
+    def record(
+        self,
+        usage: Usage,
+        *,
+        reserved_tokens: int | None = None,
+        reserved_cost_usd: float | None = None,
+    ) -> None:
         """Add what a call spent, here and in the parents.
 
         Args:
             usage: What the call spent.
             reserved_tokens: The bound it had reserved, which its real tokens replace; None where
                 the real tokens are not known, so that the bound stays taken.
+            reserved_cost_usd: The dollars it had reserved, which its real price replaces; None
+                where that is not known, so that they stay taken.
         """
         with self._lock:
             self._spent = self._spent + usage
             if reserved_tokens is not None:
                 self._tokens += usage.input_tokens + usage.output_tokens - reserved_tokens
+            if reserved_cost_usd is not None and usage.cost_usd is not None:
+                self._cost_usd += usage.cost_usd - reserved_cost_usd
         if self._parent is not None:
-            self._parent.record(usage, reserved_tokens=reserved_tokens)
+            self._parent.record(
+                usage, reserved_tokens=reserved_tokens, reserved_cost_usd=reserved_cost_usd
+            )
+
+    def _fits(self, tokens: int, cost_usd: float) -> bool:
+        """Tell whether one more call fits; the lock must be held."""
+        caps = self._caps
+        return (
+            (caps.max_calls is None or self._calls < caps.max_calls)
+            and (caps.max_tokens is None or self._tokens + tokens <= caps.max_tokens)
+            and (caps.max_cost_usd is None or self._cost_usd + cost_usd <= caps.max_cost_usd)
+        )

@@ -135,9 +135,10 @@ class _Slip:
         self.outcome = recorded.outcome
 
     def _spend(self, usage: Usage) -> None:
-        tokens = usage.input_tokens + usage.output_tokens
+        tokens, cost_usd = usage.input_tokens + usage.output_tokens, usage.cost_usd or 0.0
         for number in range(usage.calls):
-            self.meter.reserve(0 if number else tokens)
+            spent = (0, 0.0) if number else (tokens, cost_usd)
+            self.meter.reserve(spent[0], cost_usd=spent[1])
         self.meter.record(usage)
 
 

@@ -27,6 +27,7 @@ from redraft.records import (
     Answer,
     Check,
     Criterion,
+    Effort,
     Failure,
     Left,
     Loop,
@@ -48,6 +49,8 @@ from redraft.verdict import (
 from redraft.votes import is_decided, majority
 
 _DEFAULT_OPTIONS = Options()
+# A checker that thinks for longer is worth it: what it misses is shipped.
+_DEFAULT_EFFORT: Mapping[Role, Effort] = {"checker": "high"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -252,6 +255,7 @@ class Session:
             role=role,
             max_tokens=options.max_tokens,
             temperature=options.resample_temperature if again else options.temperature,
+            effort=options.effort or _DEFAULT_EFFORT.get(role),
             seed=call_seed(self.run.seed, self.seed_key, attempt),
         )
         if role != "checker":

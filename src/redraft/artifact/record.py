@@ -140,7 +140,8 @@ class Artifact:
 
 def to_payload(artifact: Artifact) -> dict[str, object]:
     """Return the artifact as JSON-ready values."""
-    return {"schema": SCHEMA, **asdict(artifact)}
+    options = {role: _options_values(given) for role, given in artifact.options.items()}
+    return {"schema": SCHEMA, **asdict(artifact), "options": options}
 
 
 def normalised(artifact: Artifact) -> Artifact:
@@ -250,12 +251,18 @@ def _predictor(values: Mapping[str, Any]) -> CompiledPredictor:
     )
 
 
+def _options_values(options: Options) -> dict[str, object]:
+    # An effort that nobody asked for is left out, as it was before there was one to ask for.
+    return {name: v for name, v in asdict(options).items() if name != "effort" or v is not None}
+
+
 def _options(values: Mapping[str, Any]) -> Options:
     # A person may write 0 for 0.0; one value must have one form.
     return Options(
         max_tokens=values["max_tokens"],
         temperature=float(values["temperature"]),
         resample_temperature=float(values["resample_temperature"]),
+        effort=values.get("effort"),
     )
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, get_args
 
 from redraft.errors import ConfigError
 
@@ -10,6 +10,8 @@ Role = Literal["drafter", "checker", "reviser", "proposer", "judge"]
 
 OnFail = Literal["revise", "resample"]
 Returns = Literal["last", "best"]
+Effort = Literal["low", "medium", "high", "xhigh", "max"]
+EFFORTS: tuple[Effort, ...] = get_args(Effort)
 
 CheckFunction = Callable[[Mapping[str, object], str], str | None]
 
@@ -110,11 +112,14 @@ class Options:
         temperature: Sampling temperature in [0, 2], where the model takes one.
         resample_temperature: Temperature of further tries with `on_fail="resample"`, and of the
             checker's further votes.
+        effort: How hard the model thinks before it replies, where the model has such a setting;
+            None for `high` in the checker, and elsewhere for what the model does by itself.
     """
 
     max_tokens: int = 1024
     temperature: float = 0.0
     resample_temperature: float = 0.8
+    effort: Effort | None = None
 
     def __post_init__(self) -> None:
         if self.max_tokens < 1:
@@ -125,6 +130,8 @@ class Options:
         ):
             if not 0 <= value <= 2:
                 raise ConfigError(f"{name} must be in [0, 2], got {value}")
+        if self.effort not in (None, *EFFORTS):
+            raise ConfigError(f"effort must be one of {', '.join(EFFORTS)}, got {self.effort!r}")
 
 
 @dataclass(frozen=True, slots=True)
