@@ -54,7 +54,7 @@ class Caller:
     @contextmanager
     def _under_way(self, call: Call, meter: Meter) -> Iterator["_Slip"]:
         model = self._models.of(call.settings.role)
-        slip = _Slip(call, model, Meter(parent=meter), self._watch)
+        slip = _Slip(call, model, meter, self._watch)
         try:
             lm = model.lm(slip.meter)
             with dspy.context(lm=lm, adapter=slip.adapter, disable_history=True):
@@ -79,16 +79,17 @@ class _Slip:
     Args:
         call: What is asked.
         model: Who is asked.
-        meter: The call's own meter.
+        meter: The meter of the step that it belongs to.
         watch: Is told, and knows the calls of an interrupted run.
     """
 
     def __init__(self, call: Call, model: Model, meter: Meter, watch: Watch) -> None:
-        self.meter = meter
+        self.meter = Meter(parent=meter)
         self.adapter = TurnAdapter(call.settings)
         self.outcome: CallOutcome | None = None
         self._call = call
         self._model = model
+        self._step = meter
         self._watch = watch
         self._started = time.perf_counter()
         self._sequence: int | None = None
@@ -114,7 +115,9 @@ class _Slip:
             if isinstance(recorded, RecordedCall):
                 self._take(recorded, sequence)
                 return True
-            self._spend(recorded.usage or Usage(calls=1, cost_usd=self._model.cost))
+            # A call that was lost is no part of what this one spends.
+            lost = recorded.usage or Usage(calls=1, cost_usd=self._model.cost)
+            _spend(lost, self._step)
         self._sequence = self._watch.next_sequence()
         self._watch.tell(CallStarted(self._sequence, self._call, self._model.name))
         return False
@@ -131,15 +134,16 @@ class _Slip:
                 f"call {sequence} would not ask what it asked before",
                 [f"{self._call.predictor}: a check, `prepare` or one of their files changed"],
             )
-        self._spend(replace(recorded.usage, reread=recorded.usage.calls))
+        _spend(replace(recorded.usage, reread=recorded.usage.calls), self.meter)
         self.outcome = recorded.outcome
 
-    def _spend(self, usage: Usage) -> None:
-        tokens, cost_usd = usage.input_tokens + usage.output_tokens, usage.cost_usd or 0.0
-        for number in range(usage.calls):
-            spent = (0, 0.0) if number else (tokens, cost_usd)
-            self.meter.reserve(spent[0], cost_usd=spent[1])
-        self.meter.record(usage)
+
+def _spend(usage: Usage, meter: Meter) -> None:
+    tokens, cost_usd = usage.input_tokens + usage.output_tokens, usage.cost_usd or 0.0
+    for number in range(usage.calls):
+        spent = (0, 0.0) if number else (tokens, cost_usd)
+        meter.reserve(spent[0], cost_usd=spent[1])
+    meter.record(usage)
 
 
 def _reply(prediction: dspy.Prediction, adapter: TurnAdapter) -> Reply:
