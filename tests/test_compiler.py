@@ -453,6 +453,39 @@ def test_cap_without_a_call_for_val_compares_nothing(tmp_path: Path) -> None:
     assert list_artifacts(root, NAME) == (result.artifact_id,)
 
 
+def test_deadline_before_val_is_compared_confirms_nothing(tmp_path: Path) -> None:
+    """A find that was never measured is written and not looked at."""
+    root = make_project(tmp_path)
+
+    result = compile_program(
+        NAME,
+        root=root,
+        models=models_of(Reply("steel", delay_seconds=3.0)),
+        optimizer=Chosen(4),
+        caps=RunCaps(max_seconds=1),
+    )
+
+    assert (result.ending, result.look, result.promoted) == ("not_compared", None, False)
+
+
+def test_loop_that_the_gate_cannot_pay_for_is_not_searched(tmp_path: Path) -> None:
+    """A program whose loop is off keeps it off where a check would not fit the look."""
+    off = "loop=Loop(enabled=False), criteria=[Criterion('kind', 'It is kind.')]"
+    root = make_project(tmp_path, loop=off)
+    optimizer = Chosen(0)
+
+    compile_program(
+        NAME,
+        root=root,
+        models=models_of(writer(fixed)),
+        optimizer=optimizer,
+        caps=RunCaps(max_calls=100),
+    )
+
+    assert optimizer.task is not None
+    assert optimizer.task.limits.on_fail == ()
+
+
 def test_find_is_compared_on_the_rows_that_the_calls_allow(tmp_path: Path) -> None:
     """Calls beside the gate's are spent on as many val rows as they pay for."""
     root = make_project(tmp_path)
