@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from redraft.adapter import Reply
 from redraft.budget import Caps
 from redraft.calls import LostCall, RecordedCall
 from redraft.errors import ResumeError
@@ -14,6 +13,7 @@ from redraft.events import AnswerStarted, CallEnded, CallStarted, Event
 from redraft.loop import Checked, Halted
 from redraft.program import AnswerRun, Program
 from redraft.records import Answer, Check, Criterion, Left, Loop, Usage
+from redraft.replies import Reply
 from redraft.testing import Scripted, models_of
 
 INPUTS = {"request": "lift"}

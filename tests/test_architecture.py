@@ -17,22 +17,25 @@ ROOMS: dict[str, str] = {
     "budget": "errors records",
     "lm": "errors records budget",
     "verdict": "errors records",
-    "adapter": "errors records verdict",
+    "replies": "errors records",
+    "adapter": "errors records verdict replies",
     "signatures": "errors records adapter",
     "votes": "records verdict",
     "loop": "records budget",
-    "calls": "records adapter loop",
+    "calls": "records replies adapter loop",
     "states": "records",
     "events": "records loop calls",
-    "session": "errors records budget verdict adapter signatures votes loop calls events",
+    "session": ("errors records budget verdict replies adapter signatures votes loop calls events"),
     "facts": "errors session",
-    "caller": "errors records budget lm adapter loop calls events",
+    "caller": "errors records budget lm replies adapter loop calls events",
     "answering": "records budget loop events session caller",
     "program": (
         "errors records project budget lm verdict adapter signatures loop states events "
         "session facts caller answering"
     ),
-    "traces": "errors records project budget verdict adapter loop calls events session program",
+    "traces": (
+        "errors records project budget verdict replies adapter loop calls events session program"
+    ),
     "statistics": "errors",
     "looks": "errors records project statistics",
     "artifact": "errors records project lm signatures events program",
@@ -63,8 +66,8 @@ ROOMS: dict[str, str] = {
 }
 
 ANSWER_PATH = (
-    "checks lm adapter signatures verdict votes loop calls states events session facts caller "
-    "answering program traces artifact"
+    "checks lm verdict replies adapter signatures votes loop calls states events session facts "
+    "caller answering program traces artifact"
 )
 OFFLINE_HALF = (
     "trainset statistics looks rubric evaluator comparison compilation report optimizers compiler "
@@ -75,10 +78,10 @@ OFFLINE_HALF = (
 LIBRARIES: dict[str, str] = {
     "anthropic": "redraft.lm.*",
     "dspy": (
-        "redraft.lm.* redraft.adapter redraft.caller redraft.signatures redraft.states "
-        "redraft.program redraft.optimizers.* redraft.testing.* redraft.cli.prompt"
+        "redraft.lm.* redraft.replies redraft.adapter redraft.caller redraft.signatures "
+        "redraft.states redraft.program redraft.optimizers.* redraft.testing.* redraft.cli.prompt"
     ),
-    "pydantic": "redraft.adapter redraft.facts",
+    "pydantic": "redraft.replies redraft.adapter redraft.facts",
     "jsonschema": "redraft.lm.schema redraft.testing.contract",
     "optuna": "redraft.optimizers.*",
     "gepa": "redraft.optimizers.*",

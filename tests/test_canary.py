@@ -13,7 +13,6 @@ from typing import Any
 import pytest
 from dspy.lm15 import Request
 
-from redraft.adapter import Reply as CallReply
 from redraft.budget import RunCaps
 from redraft.calls import NoReply, RecordedCall
 from redraft.comparison.alternatives import rules_pasted_in
@@ -24,6 +23,7 @@ from redraft.optimizers import SearchLimits
 from redraft.program import AnswerRun, Program, load_base
 from redraft.project import find_root
 from redraft.records import Check, Criterion, Loop
+from redraft.replies import Reply as CallReply
 from redraft.testing import Scripted, models_of
 from redraft.trainset import load_trainset
 

@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from redraft.adapter import Reply
 from redraft.budget import Caps
 from redraft.calls import NoReply, RecordedCall
 from redraft.events import (
@@ -25,6 +24,7 @@ from redraft.events import (
 )
 from redraft.program import AnswerRun, Program
 from redraft.records import Check, Criterion, Loop
+from redraft.replies import Reply
 from redraft.testing import Reply as Said
 from redraft.testing import Scripted, models_of
 

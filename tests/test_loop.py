@@ -24,10 +24,13 @@ from redraft.loop import (
     replay,
     run_loop,
 )
-from redraft.records import Answer, Failure, Finding, Loop, StoppedBy, Usage, Verdict
+from redraft.records import Answer, Criterion, Failure, Finding, Loop, StoppedBy, Usage, Verdict
 from redraft.verdict import make_verdict
 
 RESAMPLE = Loop(max_revisions=2, on_fail="resample")
+
+
+TONE = Criterion("tone", "The tone is kind.", must_pass=False)
 
 
 def finding(rule: str, status: str, *, must_pass: bool = True) -> Finding:
@@ -37,7 +40,7 @@ def finding(rule: str, status: str, *, must_pass: bool = True) -> Finding:
 
 def verdict(*findings: Finding, failure: Failure | None = None, asked: bool = True) -> Verdict:
     return make_verdict(
-        findings, "draft", "checker", failure=failure, not_asked=() if asked else ("tone",)
+        findings, "draft", "checker", failure=failure, not_asked=() if asked else (TONE,)
     )
 
 

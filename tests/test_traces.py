@@ -10,12 +10,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tiny_program import INPUTS, answered, broken_off, tiny
 
-from redraft.adapter import Reply
 from redraft.calls import NoReply
 from redraft.errors import TraceError
 from redraft.events import AnswerStopped, CallStarted, DraftMade, Event, VerdictMade
 from redraft.program import Program
 from redraft.records import Answer, Criterion, Loop, Usage
+from redraft.replies import Reply
 from redraft.session import AnswerRun
 from redraft.testing import Reply as Said
 from redraft.testing import Scripted, models_of

@@ -272,7 +272,8 @@ def test_a_failure_never_passes() -> None:
 
 def test_a_must_pass_criterion_that_was_not_asked_never_passes() -> None:
     """Not asked is not met."""
-    assert not make_verdict((found("met"),), "d", "c", not_asked=["t"], must_ask=True).passed
+    assert not make_verdict((found("met"),), "d", "c", not_asked=[TONE]).passed
+    assert make_verdict((found("met"),), "d", "c", not_asked=[PLAIN]).passed
 
 
 def test_verdict_is_bound_to_its_draft() -> None:

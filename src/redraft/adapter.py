@@ -1,7 +1,6 @@
-"""Predictor and inputs to request, response to typed reply: plain turns or structured output."""
+"""Predictor and inputs to request: plain turns or structured output; and the call itself."""
 
 import json
-import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, get_origin
@@ -9,40 +8,16 @@ from typing import Any, get_origin
 import dspy
 import pydantic
 from dspy.clients.base_lm import BaseLM
-from dspy.lm15 import Config, Message, Reasoning, RefusalPart, Request, Response
+from dspy.lm15 import Config, Message, Reasoning, Request, Response
 from dspy.signatures.signature import Signature
 from dspy.utils import exceptions as lm_errors
 
-from redraft.errors import ModelError, ProgramError, RedraftError
-from redraft.records import Effort, Failure, FailureKind, Role
+from redraft.errors import ProgramError
+from redraft.records import Effort, Role
+from redraft.replies import Reply, parsed_fields, translated, usable_text
 from redraft.verdict import fence
 
-_OUTAGES = (
-    lm_errors.LMRateLimitError,
-    lm_errors.LMTimeoutError,
-    lm_errors.LMServerError,
-    lm_errors.LMTransportError,
-    lm_errors.LMLockTimeoutError,
-    lm_errors.LMStreamAssemblyError,
-)
-# Letters and symbols by their category, but nothing to see.
-_BLANKS = frozenset("\u115f\u1160\u2800\u3164\uffa0")
-_UNSEEN = frozenset({"Cc", "Cf", "Zl", "Zp", "Zs"})
 _OUTPUT_FORM = "Reply with one JSON object that has these fields, in this order:"
-
-
-class CallError(Exception):
-    """A call gave nothing usable; caught where the call was made, never shown to a user.
-
-    Attributes:
-        failure: Why.
-        text: What the model said all the same; may be empty.
-    """
-
-    def __init__(self, failure: Failure, text: str = "") -> None:
-        self.failure = failure
-        self.text = text
-        super().__init__(failure.message)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,19 +51,6 @@ class CallSettings:
     raw: str | None = None
     repair: str | None = None
     first_reply: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Reply:
-    """What a predictor's call gave.
-
-    Attributes:
-        fields: Output fields by name.
-        text: The reply verbatim.
-    """
-
-    fields: Mapping[str, object]
-    text: str
 
 
 def render(
@@ -182,7 +144,7 @@ class TurnAdapter(dspy.Adapter):  # type: ignore[misc]  # DSPy has no types
         return fitted(request, lm.supported_params, schema=lm.supports_response_schema)
 
     def _accept(self, signature: type[Signature], response: Response) -> list[dict[str, Any]]:
-        text = usable_text(response, self.settings)
+        text = usable_text(response, self.settings.role, max_tokens=self.settings.max_tokens)
         if _is_plain(signature, self.settings.role):
             fields: dict[str, Any] = {next(iter(signature.output_fields)): text}
         elif self.settings.raw is not None:
@@ -205,71 +167,6 @@ def fitted(request: Request, supported: set[str], *, schema: bool) -> Request:
     return replace(request, config=config)
 
 
-def usable_text(response: Response, settings: CallSettings) -> str:
-    """Return the text of a response that ended normally.
-
-    Raises:
-        CallError: It was refused, truncated or empty, or cannot be written down as UTF-8.
-    """
-    text = (response.text or "").strip()
-    written = text.encode(errors="replace").decode()
-    refusal = response.message.first(RefusalPart)
-    if refusal is not None or response.finish_reason == "content_filter":
-        said = refusal.text if refusal is not None else text
-        raise _failed("refused", settings.role, f"{response.model} refused: {said!r}", written)
-    if response.finish_reason == "length":
-        raise _failed(*_unfinished(response, settings), text=written)
-    if written != text:
-        message = "the reply holds half of a character pair"
-        raise _failed("unparsable", settings.role, message, written)
-    if not _shows(text):
-        raise _failed("empty", settings.role, "the reply was empty")
-    return text
-
-
-def _unfinished(response: Response, settings: CallSettings) -> tuple[FailureKind, Role, str]:
-    """Return what it means that a reply was not finished, as kind, role and sentence."""
-    reason = (response.provider_data or {}).get("stop_reason", "max_tokens")
-    if reason == "model_context_window_exceeded":
-        return "too_long", settings.role, f"prompt and reply do not fit {response.model}"
-    if reason != "max_tokens":
-        return "truncated", settings.role, f"the reply was not finished: {reason}"
-    message = f"the reply was cut off at max_tokens={settings.max_tokens}"
-    return "truncated", settings.role, message
-
-
-def parsed_fields(signature: type[Signature], text: str, role: Role) -> dict[str, Any]:
-    """Return a structured reply's output fields as their types.
-
-    Raises:
-        CallError: It is not the JSON object that was asked for.
-    """
-    start, end = text.find("{"), text.rfind("}")
-    try:
-        found = json.loads(text[start : end + 1])
-        json.dumps(found, ensure_ascii=False).encode()  # half a character pair cannot be sent on
-        return {
-            name: pydantic.TypeAdapter(info.annotation).validate_python(found[name])
-            for name, info in signature.output_fields.items()
-        }
-    except (ValueError, KeyError, RecursionError) as error:
-        message = f"the reply is not the JSON object that was asked for: {error}"
-        raise _failed("unparsable", role, message, text) from error
-
-
-def translated(error: lm_errors.DSPyError, role: Role) -> Exception:
-    """Return what a failed call means: an outage, a prompt that is too long, or a wrong setting."""
-    cause = error.__cause__
-    if isinstance(cause, RedraftError):
-        return cause
-    name = error.model or "the model"
-    if isinstance(error, _OUTAGES):
-        return _failed("outage", role, f"{name} did not answer: {error.message}")
-    if isinstance(error, lm_errors.ContextWindowExceededError):
-        return _failed("too_long", role, f"the prompt does not fit {name}: {error.message}")
-    return ModelError(f"{name} cannot be used: {error.message}", model=name)
-
-
 def is_text_field(annotation: Any) -> bool:
     """Tell whether a field can be written as text: no image, audio, file or tool."""
     if isinstance(annotation, type) and not get_origin(annotation):
@@ -289,15 +186,6 @@ def labelled(values: Mapping[str, object]) -> str:
     """Return values as text, each under its field's name."""
     blocks = (f"{name.replace('_', ' ').capitalize()}:\n{as_text(v)}" for name, v in values.items())
     return "\n\n".join(blocks)
-
-
-def _shows(text: str) -> bool:
-    """Tell whether a reader would see anything at all."""
-    return any(unicodedata.category(c) not in _UNSEEN and c not in _BLANKS for c in text)
-
-
-def _failed(kind: FailureKind, role: Role, message: str, text: str = "") -> CallError:
-    return CallError(Failure(kind, role, message), text)
 
 
 def _is_plain(signature: type[Signature], role: Role) -> bool:

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import dspy
 
-from redraft.adapter import CallError, Reply, TurnAdapter
+from redraft.adapter import TurnAdapter
 from redraft.budget import Meter, Stop
 from redraft.calls import Call, CallOutcome, NoReply, RecordedCall, call_digest
 from redraft.errors import ResumeError
@@ -15,6 +15,7 @@ from redraft.events import CallEnded, CallStarted, Watch
 from redraft.lm.model import Model, Models
 from redraft.loop import Checked, Drafted, Halted, Outcome
 from redraft.records import Failure, Role, Usage
+from redraft.replies import CallError, Reply
 
 
 class Caller:

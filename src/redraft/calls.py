@@ -6,9 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from redraft.adapter import CallSettings, Reply, as_text
+from redraft.adapter import CallSettings, as_text
 from redraft.loop import Halted
 from redraft.records import Failure, Usage
+from redraft.replies import Reply
 
 
 @dataclass(frozen=True, slots=True)

@@ -260,13 +260,7 @@ class Program(dspy.Module):  # type: ignore[misc]  # DSPy has no types
             CheckError: A check raised.
         """
         findings = run_checks(self.checks, facts, draft, program=self.name, row_id=row_id)
-        return make_verdict(
-            findings,
-            draft,
-            self.checker_digest,
-            not_asked=[c.id for c in self.criteria],
-            must_ask=any(c.must_pass for c in self.criteria),
-        )
+        return make_verdict(findings, draft, self.checker_digest, not_asked=self.criteria)
 
     def answer(self, **inputs: Any) -> Answer:
         """Draft, check and try again until the check passes or the loop stops."""

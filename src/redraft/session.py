@@ -6,7 +6,7 @@ from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from redraft.adapter import CallSettings, Reply, as_text, labelled
+from redraft.adapter import CallSettings, as_text, labelled
 from redraft.budget import Caps, Meter
 from redraft.calls import Call, CallOutcome, LostCall, NoReply, RecordedCall
 from redraft.errors import CheckError
@@ -36,6 +36,7 @@ from redraft.records import (
     Usage,
     Verdict,
 )
+from redraft.replies import Reply
 from redraft.signatures import CRITERIA, DRAFT, FINDINGS, GAPS, PREVIOUS_DRAFT
 from redraft.verdict import (
     Review,
@@ -181,15 +182,8 @@ class Session:
         failed = any(f.must_pass and f.status != "met" for f in findings)
         criteria = self.spec.criteria
         if not criteria or (failed and not self.loop.ask_after_failed_checks):
-            return Checked(
-                make_verdict(
-                    findings,
-                    step.draft,
-                    self.checker_digest,
-                    not_asked=[c.id for c in criteria],
-                    must_ask=any(c.must_pass for c in criteria),
-                )
-            )
+            verdict = make_verdict(findings, step.draft, self.checker_digest, not_asked=criteria)
+            return Checked(verdict)
         votes = yield from self._ask(step)
         if isinstance(votes, Halted):
             return votes

@@ -156,8 +156,7 @@ def make_verdict(
     draft: str,
     checker_digest: str,
     *,
-    not_asked: Sequence[str] = (),
-    must_ask: bool = False,
+    not_asked: Sequence[Criterion] = (),
     replies: Sequence[tuple[str, ...]] = (),
     failure: Failure | None = None,
 ) -> Verdict:
@@ -167,16 +166,15 @@ def make_verdict(
         findings: Checks first, then criteria.
         draft: The exact draft they are about.
         checker_digest: Digest of what judged it.
-        not_asked: Criteria that were not put to the model.
-        must_ask: Whether one of `not_asked` is must-pass.
+        not_asked: Criteria that were not put to the model; a must-pass one is not met by that.
         replies: What the checker said, verbatim, vote by vote.
         failure: Why the check could not be completed.
     """
     met = all(f.status == "met" for f in findings if f.must_pass)
     return Verdict(
-        passed=met and not must_ask and failure is None,
+        passed=met and not any(c.must_pass for c in not_asked) and failure is None,
         findings=tuple(findings),
-        not_asked=tuple(not_asked),
+        not_asked=tuple(c.id for c in not_asked),
         draft_digest=digest(draft),
         checker_digest=checker_digest,
         reply=replies[-1][-1] if replies else None,

@@ -5,10 +5,10 @@ import sqlite3
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from redraft.adapter import Reply
 from redraft.calls import CallOutcome, NoReply
 from redraft.loop import Halted
 from redraft.records import Answer, Attempt, Usage
+from redraft.replies import Reply
 from redraft.traces.codec import load
 from redraft.traces.database import Database, Value
 from redraft.traces.trace import Recheck, Start, StoredCall, Trace, TraceFilter, TraceSummary

@@ -3,12 +3,12 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import fields
 
-from redraft.adapter import Reply
 from redraft.budget import Caps
 from redraft.calls import LostCall, NoReply, RecordedCall
 from redraft.errors import ResumeError
 from redraft.program import Program
 from redraft.records import Answer, Loop, Role, Usage
+from redraft.replies import Reply
 from redraft.session import AnswerRun
 from redraft.traces.codec import to_plain
 from redraft.traces.store import TraceStore

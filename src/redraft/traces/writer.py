@@ -4,7 +4,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 
-from redraft.adapter import Reply
 from redraft.calls import CallOutcome, NoReply, call_digest
 from redraft.events import (
     AnswerStarted,
@@ -19,6 +18,7 @@ from redraft.events import (
 )
 from redraft.loop import difference
 from redraft.records import Answer, Attempt, Options, ProgramState, Role, Usage
+from redraft.replies import Reply
 from redraft.traces.codec import dump
 from redraft.traces.database import Database, Statement
 from redraft.traces.redaction import Redactor
