@@ -209,8 +209,8 @@ def test_the_worst_case_counts_every_vote_and_repair() -> None:
     subject = program(3, max_revisions=1)
 
     assert worst_calls(subject, subject.loop) == 2 + 2 * 3 * 2
-    assert planned_calls(subject).worst == 2 + 2 * 3 * 2
-    assert planned_calls(subject).best == 1 + 2
+    assert planned_calls(subject, 1).worst == 2 + 2 * 3 * 2
+    assert planned_calls(subject, 1).best == 1 + 2
     assert answer_calls(subject, subject.loop, answered([YES, NO, YES])) == 1 + 3
 
 

@@ -77,11 +77,13 @@ def answer_calls(program: Program, answers: int) -> Calls:
         return Calls(drafts * answers, drafts * answers, drafts * answers)
     asked = 1 if program.criteria else 0
     attempts = 1 + program.loop.max_revisions
-    once = drafts + asked
+    # Only must-pass criteria are voted on, and only until most votes agree.
+    votes = program.loop.votes if any(c.must_pass for c in program.criteria) else 1
+    once = drafts + asked * (votes // 2 + 1)
     return Calls(
         best=once * answers,
         expected=round(once * (2 - 0.5 ** (attempts - 1)) * answers),
-        worst=attempts * (drafts + 2 * asked) * answers,
+        worst=attempts * (drafts + 2 * asked * votes) * answers,
     )
 
 
