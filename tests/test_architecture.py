@@ -26,7 +26,7 @@ ROOMS: dict[str, str] = {
     "states": "records",
     "events": "records loop calls",
     "session": ("errors records budget verdict replies adapter signatures votes loop calls events"),
-    "facts": "errors session",
+    "facts": "errors adapter session",
     "caller": "errors records budget lm replies adapter loop calls events",
     "answering": "records budget loop events session caller",
     "program": (

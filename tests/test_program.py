@@ -318,6 +318,7 @@ def test_inputs_that_do_not_fit_are_named(inputs: dict[str, Any], message: str) 
         (ValueError("say it as: X"), "say it as: X"),
         ([], "must return a dict, got list"),
         ({}, "did not supply 'request'"),
+        ({"request": ["\udc80"]}, "'request' holds half of a character pair"),
     ],
 )
 def test_prepare_that_fails_is_named(returned: Any, message: str) -> None:

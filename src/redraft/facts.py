@@ -6,6 +6,7 @@ from typing import Any
 
 import pydantic
 
+from redraft.adapter import as_text
 from redraft.errors import InputError, PrepareError
 from redraft.session import Spec
 
@@ -85,4 +86,15 @@ def _prepare_problem(spec: Spec, added: Any) -> str:
     taken = [name for name in added if name in spec.inputs]
     if taken:
         return f"prepare must not replace the input {taken[0]!r}; use another name"
+    halved = [name for name in spec.prepared if not _can_be_sent(added[name])]
+    if halved:
+        return f"{halved[0]!r} holds half of a character pair; decode the text as UTF-8 first"
     return ""
+
+
+def _can_be_sent(value: Any) -> bool:
+    try:
+        as_text(value).encode()
+    except UnicodeEncodeError:
+        return False
+    return True
