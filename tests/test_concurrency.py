@@ -285,3 +285,22 @@ def test_a_deadline_over_all_answers_stops_them_all() -> None:
     assert {answer.stopped_by for answer in answers} == {"deadline"}
     assert all(answer.failure and answer.failure.kind == "run_cap" for answer in answers)
     assert meter.seconds < 2
+
+
+@pytest.mark.full
+@together
+@pytest.mark.parametrize("share", [0.2, 0.6])
+def test_one_cap_on_tokens_is_never_passed(run: Run, share: float) -> None:
+    """Whatever is in flight at once has reserved what it may need at most."""
+    free, capped = World(slow=False), World(slow=True)
+    unbounded = Meter()
+    in_threads(free.program(), runs_of(JOBS, unbounded))
+    needed = unbounded.spent.input_tokens + unbounded.spent.output_tokens
+    meter = Meter(RunCaps(max_tokens=int(needed * share)))
+
+    answers = run(capped.program(), runs_of(JOBS, meter))
+
+    spent = meter.spent
+    assert 0 < spent.input_tokens + spent.output_tokens <= int(needed * share)
+    assert any(answer.stopped_by == "budget" for answer in answers)
+    assert len(capped.engine.requests) == spent.calls
