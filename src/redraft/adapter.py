@@ -80,10 +80,11 @@ def render(
         messages.append(Message.assistant(_demo_reply(signature, demo, number, plain=plain)))
     messages += _closing_turns(_task(signature, inputs, settings), settings)
     config = Config(
-        max_tokens=settings.max_tokens, temperature=settings.temperature, seed=settings.seed
+        max_tokens=settings.max_tokens,
+        temperature=settings.temperature,
+        seed=settings.seed,
+        response_format=None if plain else _response_format(signature, settings),
     )
-    if not plain:
-        config = replace(config, response_format=_response_format(signature, settings))
     system = _system(signature, inputs, settings, plain=plain)
     return Request(model=model, messages=tuple(messages), system=system or None, config=config)
 
@@ -157,14 +158,13 @@ class TurnAdapter(dspy.Adapter):  # type: ignore[misc]  # DSPy has no types
 
 def fitted(request: Request, supported: set[str], *, schema: bool) -> Request:
     """Return the request without the options that this model does not take."""
-    config = request.config
-    if "temperature" not in supported:
-        config = replace(config, temperature=None)
-    if "seed" not in supported:
-        config = replace(config, seed=None)
-    if not schema:
-        config = replace(config, response_format=None)
-    return replace(request, config=config)
+    taken = supported | {"response_format"} if schema else supported - {"response_format"}
+    options = ("temperature", "seed", "response_format")
+    given = [name for name in options if getattr(request.config, name) is not None]
+    dropped = {name: None for name in given if name not in taken}
+    if not dropped:
+        return request
+    return replace(request, config=replace(request.config, **dropped))
 
 
 def is_text_field(annotation: Any) -> bool:

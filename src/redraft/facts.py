@@ -2,6 +2,7 @@
 
 import difflib
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
 import pydantic
@@ -63,7 +64,7 @@ def typed_value(name: str, annotation: Any, value: Any) -> Any:
         InputError: It does not fit, or holds text that no model can be sent.
     """
     try:
-        typed = pydantic.TypeAdapter(annotation).validate_python(value)
+        typed = _validator(annotation).validate_python(value)
         str(typed).encode()
     except pydantic.ValidationError as error:
         shown = getattr(annotation, "__name__", annotation)
@@ -75,6 +76,12 @@ def typed_value(name: str, annotation: Any, value: Any) -> Any:
             "decode the text as UTF-8 first"
         ) from error
     return typed
+
+
+@lru_cache(maxsize=256)
+def _validator(annotation: Any) -> pydantic.TypeAdapter[Any]:
+    # Making one takes longer than everything else that is done with an input.
+    return pydantic.TypeAdapter(annotation)
 
 
 def _prepare_problem(spec: Spec, added: Any) -> str:

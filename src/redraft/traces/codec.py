@@ -11,6 +11,7 @@ from redraft.adapter import as_text
 from redraft.errors import TraceError
 
 T = TypeVar("T")
+_PLAIN = frozenset({str, int, float, bool, type(None)})
 Redact = Callable[[str], str]
 
 # Whatever stands under these names is text that somebody wrote; all else is ids, words, numbers.
@@ -66,14 +67,15 @@ def load(kind: type[T], text: str) -> T:
 
 def to_plain(value: Any) -> Any:
     """Return a value as JSON-ready objects, lists, texts and numbers."""
-    if is_dataclass(value) and not isinstance(value, type):
-        return {field.name: to_plain(getattr(value, field.name)) for field in fields(value)}
-    if isinstance(value, Mapping):
-        return {str(key): to_plain(entry) for key, entry in value.items()}
+    # Most values are plain, and this runs at every step of every answer.
+    if type(value) in _PLAIN:
+        return value
     if isinstance(value, list | tuple):
         return [to_plain(entry) for entry in value]
-    if value is None or isinstance(value, bool | int | float | str):
-        return value
+    if is_dataclass(value) and not isinstance(value, type):
+        return {name: to_plain(getattr(value, name)) for name in _names(type(value))}
+    if isinstance(value, Mapping):
+        return {str(key): to_plain(entry) for key, entry in value.items()}
     return as_text(value)
 
 
@@ -111,6 +113,11 @@ def _made_record(kind: Any, value: Mapping[str, Any]) -> Any:
         if field.name in value or (field.default is MISSING and field.default_factory is MISSING)
     }
     return kind(**made)
+
+
+@cache
+def _names(kind: Any) -> tuple[str, ...]:
+    return tuple(field.name for field in fields(kind))
 
 
 @cache

@@ -15,6 +15,11 @@ class Redactor:
         self.has_changed = False
         self._redact = redact
 
+    @property
+    def applies(self) -> "Redactor | None":
+        """Itself where there is something to apply, so that nothing is walked for nothing."""
+        return None if self._redact is None else self
+
     def __call__(self, text: str) -> str:
         """Return what may be stored.
 

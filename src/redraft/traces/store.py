@@ -102,7 +102,7 @@ class TraceStore:
 
     def add_recheck(self, trace_id: str, recheck: Recheck) -> None:
         """Store what another checker said beside the old verdict."""
-        record = dump(recheck, Redactor(self._redact))
+        record = dump(recheck, Redactor(self._redact).applies)
         self._database.write(
             ("INSERT INTO rechecks (trace_id, record) VALUES (?, ?)", (trace_id, record))
         )

@@ -90,7 +90,7 @@ class TraceWriter:
                 self._stop(answer)
 
     def _start(self, event: AnswerStarted) -> None:
-        start = dump(start_of(event), self._redactor)
+        start = dump(start_of(event), self._redactor.applies)
         if self._resumes:
             sql = (
                 "UPDATE traces SET artifact_id = ?, start = ?, resumed = resumed + 1, "
@@ -117,7 +117,7 @@ class TraceWriter:
 
     def _end_call(self, event: CallEnded) -> None:
         self._spent.add((self._number, self._judging), event.usage, event.seconds)
-        outcome = dump({outcome_word(event.outcome): event.outcome}, self._redactor)
+        outcome = dump({outcome_word(event.outcome): event.outcome}, self._redactor.applies)
         sql = (
             "UPDATE calls SET outcome = ?, usage = ?, seconds = ? "
             "WHERE trace_id = ? AND sequence = ?"
@@ -148,7 +148,7 @@ class TraceWriter:
             if self._redactor.has_changed:
                 attempt = replace(attempt, diff=difference(*drafts)[0])
         sql = "INSERT OR REPLACE INTO attempts VALUES (?, ?, ?)"
-        return sql, (self.trace_id, number, dump(attempt, self._redactor))
+        return sql, (self.trace_id, number, dump(attempt, self._redactor.applies))
 
     def _stop(self, answer: Answer) -> None:
         self._attempts = list(answer.attempts)
@@ -158,7 +158,7 @@ class TraceWriter:
             "DELETE FROM attempts WHERE trace_id = ? AND number > ?",
             (self.trace_id, len(rows)),
         )
-        whole = dump(replace(answer, attempts=()), self._redactor)
+        whole = dump(replace(answer, attempts=()), self._redactor.applies)
         passed = None if answer.passed is None else int(answer.passed)
         values = (self._time(), answer.stopped_by, passed, whole, self.trace_id)
         self._write(*rows, gone, (sql, values))
