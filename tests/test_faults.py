@@ -155,6 +155,20 @@ def test_a_later_try_that_fails_returns_the_judged_draft(case: Case, fault: str)
 
 @both_ways
 @both_doors
+@pytest.mark.parametrize("nothing", ["", " \n", "\u200b"])
+def test_an_empty_draft_in_a_whole_reply_is_empty(case: Case, nothing: str) -> None:
+    """A reply of the right form that holds no draft is no draft, first or later."""
+    first = case.answer(case.models("drafter", wrote(nothing)))
+    later = case.answer(case.models("reviser", wrote(nothing)))
+
+    assert (first.stopped_by, first.draft) == ("drafter_failed", None)
+    assert (later.stopped_by, later.draft) == ("reviser_failed", "The lift is broken.")
+    assert first.failure is not None
+    assert first.failure.kind == "empty"
+
+
+@both_ways
+@both_doors
 @pytest.mark.parametrize("fault", CHECKER_FAULTS)
 def test_a_checker_that_fails_never_passes(case: Case, fault: str) -> None:
     """The draft is kept; nobody says that it is good."""

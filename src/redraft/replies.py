@@ -76,7 +76,7 @@ def usable_text(response: Response, role: Role, *, max_tokens: int) -> str:
     if written != text:
         message = "the reply holds half of a character pair"
         raise _failed("unparsable", role, message, written)
-    if not _shows(text):
+    if not is_visible(text):
         raise _failed("empty", role, "the reply was empty")
     return text
 
@@ -113,6 +113,11 @@ def translated(error: lm_errors.DSPyError, role: Role) -> Exception:
     return ModelError(f"{name} cannot be used: {error.message}", model=name)
 
 
+def is_visible(text: str) -> bool:
+    """Tell whether a reader would see anything at all."""
+    return any(unicodedata.category(c) not in _UNSEEN and c not in _BLANKS for c in text)
+
+
 def _unfinished(response: Response, role: Role, max_tokens: int) -> tuple[FailureKind, Role, str]:
     """Return what it means that a reply was not finished, as kind, role and sentence."""
     reason = (response.provider_data or {}).get("stop_reason", "max_tokens")
@@ -122,11 +127,6 @@ def _unfinished(response: Response, role: Role, max_tokens: int) -> tuple[Failur
         return "truncated", role, f"the reply was not finished: {reason}"
     message = f"the reply was cut off at max_tokens={max_tokens}"
     return "truncated", role, message
-
-
-def _shows(text: str) -> bool:
-    """Tell whether a reader would see anything at all."""
-    return any(unicodedata.category(c) not in _UNSEEN and c not in _BLANKS for c in text)
 
 
 def _failed(kind: FailureKind, role: Role, message: str, text: str = "") -> CallError:

@@ -36,7 +36,7 @@ from redraft.records import (
     Usage,
     Verdict,
 )
-from redraft.replies import Reply
+from redraft.replies import Reply, is_visible
 from redraft.signatures import CRITERIA, DRAFT, FINDINGS, GAPS, PREVIOUS_DRAFT
 from redraft.verdict import (
     Review,
@@ -149,7 +149,10 @@ class Session:
             return result
         if isinstance(result, NoReply):
             return Failed(result.failure)
-        return Drafted(str(result.fields[self.spec.draft_field]))
+        draft = str(result.fields[self.spec.draft_field])
+        if not is_visible(draft):
+            return Failed(Failure("empty", call.settings.role, "the draft was empty"))
+        return Drafted(draft)
 
     def machine(self) -> Generator[Step, Outcome, LoopEnd]:
         """Return the loop of this answer."""

@@ -273,6 +273,8 @@ def _copy(entry: object, shown: Sequence[str]) -> str:
 
 
 def _leak(finding: Finding, criteria: Sequence[Criterion], ids: set[str]) -> str:
+    if not finding.gap:
+        return ""
     gap, words = _plain(finding.gap), _words(finding.gap)
     if any(re.search(rf"(?<!\w){re.escape(_plain(known))}(?!\w)", gap) for known in ids):
         return "its gap names a criterion; say what is missing in other words"
