@@ -77,6 +77,7 @@ OFFLINE_HALF = (
 # Where a library that is not Python's own may be imported.
 LIBRARIES: dict[str, str] = {
     "anthropic": "redraft.lm.*",
+    "httpx2": "redraft.lm.*",
     "dspy": (
         "redraft.lm.* redraft.replies redraft.adapter redraft.caller redraft.signatures "
         "redraft.states redraft.program redraft.optimizers.* redraft.testing.* redraft.cli.prompt"

@@ -191,6 +191,15 @@ class Meter:
             self._tokens += tokens
             self._cost_usd += cost_usd
 
+    def fits(self, tokens: int = 0, *, cost_usd: float = 0.0) -> bool:
+        """Tell whether such a call could be reserved now, here and in the parents.
+
+        Another thread may take the room before this one reserves it.
+        """
+        with self._lock:
+            fits = self._fits(tokens, cost_usd)
+        return fits and (self._parent is None or self._parent.fits(tokens, cost_usd=cost_usd))
+
     def record(
         self,
         usage: Usage,

@@ -32,6 +32,7 @@ CODE_FOLDERS: tuple[Folder, ...] = ("programs", "metrics")
 MODEL_KEYS = ("lm", "drafter_lm", "checker_lm", "reviser_lm", "proposer_lm", "judge_lm")
 COUNT_KEYS = ("compile_calls",)
 TEXT_KEYS = ("traces", "redact")
+TABLE_KEYS = ("anthropic", "prices")
 
 T = TypeVar("T")
 
@@ -50,12 +51,14 @@ class Config:
         compile_calls: Calls that a compile may spend when no cap is given; 1 or more.
         traces: File that answers are stored in, relative to the project; None for the default.
         redact: `FILE.py:FUNCTION` applied to every text before it is stored; None for none.
+        tables: Tables about models, `anthropic` and `prices`, as they stand; read by `connect`.
     """
 
     models: Mapping[str, str] = field(default_factory=dict)
     compile_calls: int = 1200
     traces: str | None = None
     redact: str | None = None
+    tables: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
 
 
 def find_root(start: Path | None = None) -> Path:
@@ -96,6 +99,7 @@ def read_config(root: Path) -> Config:
     models: dict[str, str] = {}
     counts: dict[str, int] = {}
     texts: dict[str, str] = {}
+    tables: dict[str, Mapping[str, object]] = {}
     for key, value in (_read_table(path) or {}).items():
         where = f"{path}: [tool.redraft] {key}"
         if key in MODEL_KEYS:
@@ -104,11 +108,14 @@ def read_config(root: Path) -> Config:
             counts[key] = _count(value, where)
         elif key in TEXT_KEYS:
             texts[key] = _text(value, where)
+        elif key in TABLE_KEYS:
+            tables[key] = _table(value, where)
         else:
-            known = MODEL_KEYS + COUNT_KEYS + TEXT_KEYS
+            known = MODEL_KEYS + COUNT_KEYS + TEXT_KEYS + TABLE_KEYS
             remedy = f"the settings are {', '.join(known)}"
             raise ConfigError(f"{where}: there is no such setting; {_hint(key, known, remedy)}")
-    return Config(models=models, traces=texts.get("traces"), redact=texts.get("redact"), **counts)
+    traces, redact = texts.get("traces"), texts.get("redact")
+    return Config(models=models, tables=tables, traces=traces, redact=redact, **counts)
 
 
 def check_name(name: str) -> str:
@@ -370,6 +377,12 @@ def _text(value: object, where: str) -> str:
     if isinstance(value, str) and value.strip():
         return value
     raise ConfigError(f"{where} must be a text that is not empty; got {value!r}")
+
+
+def _table(value: object, where: str) -> Mapping[str, object]:
+    if isinstance(value, dict):
+        return value
+    raise ConfigError(f"{where} must be a table; got {value!r}")
 
 
 def _count(value: object, where: str) -> int:

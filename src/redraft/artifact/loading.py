@@ -13,7 +13,7 @@ from redraft.events import Recorder
 from redraft.lm import connect, model_names
 from redraft.lm.model import Model, Models
 from redraft.program import Program, load_base
-from redraft.project import find_root, read_config
+from redraft.project import Config, find_root, read_config
 from redraft.records import Role
 
 ModelsGiven = Models | Mapping[Role | Literal["lm"], str] | str | None
@@ -67,13 +67,14 @@ def connect_models(models: ModelsGiven, *, root: Path) -> Models:
     if isinstance(models, Models):
         return models
     # An explicit root may be a folder that holds nothing but programs/ and compiled/.
-    settings = read_config(root).models if (root / "pyproject.toml").is_file() else {}
+    config = read_config(root) if (root / "pyproject.toml").is_file() else Config()
+    settings, tables = config.models, config.tables
     if isinstance(models, str):
-        return connect(model_names(settings, {"lm": models}), root=root)
+        return connect(model_names(settings, {"lm": models}), root=root, tables=tables)
     if models is not None:
-        return connect(model_names(settings, models), root=root)
+        return connect(model_names(settings, models), root=root, tables=tables)
     try:
-        return connect(model_names(settings, {}), root=root)
+        return connect(model_names(settings, {}), root=root, tables=tables)
     except (ModelError, MissingExtraError) as error:
         return _Unusable(error=error)
 

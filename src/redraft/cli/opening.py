@@ -33,8 +33,9 @@ def open_models(root: Path, flags: ModelFlags, *, replies: Path | None = None) -
         flags: What the command line says.
         replies: File of recorded replies that may be used again; never for an answer.
     """
+    config = read_config(root)
     names = model_names(
-        read_config(root).models,
+        config.models,
         {
             "lm": flags.lm,
             "drafter": flags.drafter,
@@ -42,7 +43,7 @@ def open_models(root: Path, flags: ModelFlags, *, replies: Path | None = None) -
             "reviser": flags.reviser,
         },
     )
-    models = connect(names, root=root, recorded=replies)
+    models = connect(names, root=root, recorded=replies, tables=config.tables)
     try:
         yield models
     finally:

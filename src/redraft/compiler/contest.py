@@ -136,8 +136,10 @@ def _models(given: ModelsGiven, root: Path, *, fresh: bool) -> Models:
     """Return the models given, else those of the settings with their recorded replies."""
     if given is not None:
         return connect_models(given, root=root)
-    names = model_names(read_config(root).models, {})
-    return connect(names, root=root, recorded=None if fresh else root / REPLIES)
+    config = read_config(root)
+    recorded = None if fresh else root / REPLIES
+    names = model_names(config.models, {})
+    return connect(names, root=root, recorded=recorded, tables=config.tables)
 
 
 def _grouped(rows: Sequence[Row]) -> tuple[Row, ...]:

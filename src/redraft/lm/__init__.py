@@ -4,6 +4,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from redraft.lm.anthropic import AnthropicEngine
+    from redraft.lm.anthropic_settings import AnthropicSettings
     from redraft.lm.cache import ReplyStore
     from redraft.lm.catalogue import ModelInfo, list_models
     from redraft.lm.connection import connect
@@ -11,17 +13,21 @@ if TYPE_CHECKING:
     from redraft.lm.llama import LlamaServer
     from redraft.lm.model import Model, Models
     from redraft.lm.names import model_names
+    from redraft.lm.prices import Prices
     from redraft.lm.pull import pull
     from redraft.lm.retry import Retry
     from redraft.lm.script import Reply, Rule
     from redraft.lm.scripted import Scripted
 
 __all__ = [
+    "AnthropicEngine",
+    "AnthropicSettings",
     "Engine",
     "LlamaServer",
     "Model",
     "ModelInfo",
     "Models",
+    "Prices",
     "Reply",
     "ReplyStore",
     "Retry",
@@ -35,11 +41,14 @@ __all__ = [
 
 # Where each name lives. Importing one of these files may load an SDK, so each waits until asked.
 _HOMES = {
+    "AnthropicEngine": "anthropic",
+    "AnthropicSettings": "anthropic_settings",
     "Engine": "engine",
     "LlamaServer": "llama",
     "Model": "model",
     "ModelInfo": "catalogue",
     "Models": "model",
+    "Prices": "prices",
     "Reply": "script",
     "ReplyStore": "cache",
     "Retry": "retry",

@@ -5,13 +5,17 @@ import runpy
 from collections.abc import Mapping
 from pathlib import Path
 
+import redraft.lm as room
 from redraft.errors import MissingExtraError, ModelError
+from redraft.lm.anthropic_settings import AnthropicSettings, settings_of
 from redraft.lm.cache import ReplyStore
 from redraft.lm.catalogue import SMOLLM2, runtime_installed
 from redraft.lm.engine import Engine
 from redraft.lm.local import LocalEngine
 from redraft.lm.model import Model, Models
-from redraft.lm.names import check_model_name
+from redraft.lm.names import ANTHROPIC, check_model_name
+from redraft.lm.pace import Pace
+from redraft.lm.prices import prices_of
 from redraft.lm.provider import ProviderEngine
 from redraft.lm.pull import pull_with_bar
 from redraft.lm.retry import Retry
@@ -39,8 +43,9 @@ def connect(
     root: Path,
     recorded: Path | None = None,
     retry: Retry | None = None,
+    tables: Mapping[str, Mapping[str, object]] | None = None,
 ) -> Models:
-    """Return the models of the named roles; equal names share one engine.
+    """Return the models of the named roles; equal names with equal settings share one engine.
 
     Args:
         names: The model of each role, `provider/model`.
@@ -48,17 +53,54 @@ def connect(
         recorded: File of recorded replies that may be reused and added to; None for none. Only
             offline commands use one, answering never does.
         retry: Which failures are tried again.
+        tables: The tables of `[tool.redraft]` about models: `anthropic` and `prices`.
 
     Raises:
+        ConfigError: A table says something that cannot be.
         ModelError: A name is unknown, its file is missing or wrong, or its key is not set.
         MissingExtraError: A model needs an optional part that is not installed.
     """
     store = None if recorded is None else ReplyStore(recorded)
-    models = {
-        name: Model(_engine(check_model_name(name), root), retry=retry, store=store)
-        for name in dict.fromkeys(names.values())
-    }
-    return Models(**{role: models[name] for role, name in names.items()})
+    maker = _Maker(root, tables or {}, store, retry)
+    return Models(**{role: maker.model(role, name) for role, name in names.items()})
+
+
+class _Maker:
+    """Makes each model once, however many roles use it."""
+
+    def __init__(
+        self,
+        root: Path,
+        tables: Mapping[str, Mapping[str, object]],
+        store: ReplyStore | None,
+        retry: Retry | None,
+    ) -> None:
+        self._root = root
+        self._tables = tables
+        self._store = store
+        self._retry = retry
+        self._made: list[tuple[str, AnthropicSettings | None, Model]] = []
+
+    def model(self, role: Role, name: str) -> Model:
+        """Return the model of a role."""
+        settings = None
+        if check_model_name(name).partition("/")[0] in ANTHROPIC:
+            settings = settings_of(self._tables.get("anthropic", {}), role)
+        for made_name, made_settings, model in self._made:
+            if (made_name, made_settings) == (name, settings):
+                return model
+        model = self._make(name, settings)
+        self._made.append((name, settings, model))
+        return model
+
+    def _make(self, name: str, settings: AnthropicSettings | None) -> Model:
+        if settings is None:
+            return Model(_engine(name, self._root), retry=self._retry, store=self._store)
+        prices = prices_of(name, self._tables.get("prices"))
+        engine = room.AnthropicEngine(name, settings=settings, prices=prices)
+        limited = settings.max_rpm is not None or settings.max_tpm is not None
+        pace = Pace(max_rpm=settings.max_rpm, max_tpm=settings.max_tpm) if limited else None
+        return Model(engine, retry=self._retry, store=self._store, pace=pace)
 
 
 def _engine(name: str, root: Path) -> Engine:

@@ -31,7 +31,8 @@ class Engine(Protocol):
             file, the script or the name. Part of the key of recorded replies.
         supports_response_schema: Whether a reply that ended by itself always fits
             `Config.response_format`.
-        supported_params: Names of the `Config` fields that change a reply, in OpenAI's spelling.
+        supported_params: Names of the `Config` fields that the engine takes, in OpenAI's spelling:
+            they change a reply, or the reply says in its `adaptations` that they did not.
         context_tokens: Tokens that prompt and reply may have together; None when unknown.
         parallel: Requests that may be in flight at once; 1 or more.
         cost_usd: 0.0 where every call is free; None where calls cost an unknown amount.

@@ -8,9 +8,13 @@ from dspy.lm15 import Request, Response
 
 from redraft.budget import Meter
 from redraft.errors import ModelError
+from redraft.lm.bounds import Bound, TokenCount, estimated_tokens, text_bound
 from redraft.lm.cache import ReplyStore
 from redraft.lm.engine import Engine
-from redraft.lm.pipeline import Pipeline
+from redraft.lm.pace import Pace
+from redraft.lm.paid import PaidEngine
+from redraft.lm.pipeline import Pipeline, unknown_price
+from redraft.lm.prices import Prices
 from redraft.lm.retry import Retry
 from redraft.records import Role
 
@@ -22,14 +26,21 @@ class Model:
         engine: Answers; the model closes it.
         retry: Which failures are tried again.
         store: Recorded replies that may be reused; None to ask the engine every time.
+        pace: Rates that its requests stay below; None for none.
     """
 
     def __init__(
-        self, engine: Engine, *, retry: Retry | None = None, store: ReplyStore | None = None
+        self,
+        engine: Engine,
+        *,
+        retry: Retry | None = None,
+        store: ReplyStore | None = None,
+        pace: Pace | None = None,
     ) -> None:
         self._engine = engine
         self._retry = retry or Retry()
         self._store = store
+        self._pace = pace
 
     def __repr__(self) -> str:
         return f"Model({self.name!r})"
@@ -59,9 +70,45 @@ class Model:
         """Dollars per call: 0.0 where every call is free, None where that is unknown."""
         return self._engine.cost_usd
 
+    @property
+    def prices(self) -> Prices | None:
+        """What its tokens cost; None where every call is free, and where it is not known."""
+        return self._engine.prices if isinstance(self._engine, PaidEngine) else None
+
+    @property
+    def is_priced(self) -> bool:
+        """Whether it is known what a call costs, so that a cap in dollars can be kept."""
+        return self.prices is not None or self.cost is not None
+
+    def verify(self) -> None:
+        """Ask the provider whether key and model are accepted, where asking costs nothing.
+
+        Raises:
+            ModelError: They are not.
+        """
+        if isinstance(self._engine, PaidEngine):
+            self._engine.verify()
+
     def count_tokens(self, text: str) -> int | None:
         """Return how many tokens `text` has as data; None where only the provider knows."""
         return self._engine.count_tokens(text)
+
+    def bound(self, request: Request) -> Bound:
+        """Return the most tokens that a request and its reply can have."""
+        if isinstance(self._engine, PaidEngine):
+            return self._engine.bound(request)
+        return text_bound(self._engine, request)
+
+    def count_request(self, request: Request) -> TokenCount:
+        """Return the tokens of a request's prompt: counted where that is free, else estimated.
+
+        Raises:
+            LM15Error: The provider refused or failed to count.
+            ModelError: Key or model were refused.
+        """
+        if isinstance(self._engine, PaidEngine):
+            return TokenCount(self._engine.count_request(request), is_exact=True)
+        return estimated_tokens(self._engine, request)
 
     def lm(self, meter: Meter, *, replicate: int = 0) -> LM:
         """Return the model for DSPy, reserving and recording in `meter`.
@@ -78,6 +125,7 @@ class Model:
             retry=self._retry,
             store=self._store,
             replicate=replicate,
+            pace=self._pace,
         )
         return LM(
             self.name,
@@ -139,11 +187,33 @@ class Models:
         """Return the names of the models, by role; roles without one are left out."""
         return {role: model.name for role, model in self._by_role().items() if model is not None}
 
+    def verify(self) -> None:
+        """Ask the providers whether keys and models are accepted, before any work begins.
+
+        Raises:
+            ModelError: One is not.
+        """
+        for model in self._distinct():
+            model.verify()
+
+    def require_prices(self) -> None:
+        """Refuse a cap in dollars where nobody knows what a call costs.
+
+        Raises:
+            ModelError: The price of a model is not known.
+        """
+        for model in self._distinct():
+            if not model.is_priced:
+                raise unknown_price(model.name)
+
     def close(self) -> None:
         """Close every model; calling it twice does no harm."""
-        for model in {id(model): model for model in self._by_role().values()}.values():
-            if model is not None:
-                model.close()
+        for model in self._distinct():
+            model.close()
+
+    def _distinct(self) -> list["Model"]:
+        models = [model for model in self._by_role().values() if model is not None]
+        return list({id(model): model for model in models}.values())
 
     def _by_role(self) -> dict[Role, Model | None]:
         return {

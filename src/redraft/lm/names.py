@@ -8,6 +8,9 @@ from redraft.records import Role
 
 ROLES: tuple[Role, ...] = get_args(Role)
 
+# Where Claude is asked through its own SDK.
+ANTHROPIC = ("anthropic", "anthropic-bedrock", "anthropic-vertex")
+
 DEFAULT_LOCAL = "local/smollm2-135m"
 
 NAME_FORMS = (
@@ -15,6 +18,8 @@ NAME_FORMS = (
     ("local/PATH.gguf", "a model file of your own, run here"),
     ("scripted/FILE", "replies from a .json, .jsonl or .py file of the project"),
     ("anthropic/MODEL", "a Claude model; needs ANTHROPIC_API_KEY"),
+    ("anthropic-bedrock/MODEL", "a Claude model on Amazon Bedrock"),
+    ("anthropic-vertex/MODEL", "a Claude model on Google Vertex AI"),
     ("PROVIDER/MODEL", "any other name that DSPy knows, such as openai/... or ollama_chat/..."),
 )
 

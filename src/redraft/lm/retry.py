@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from dspy.lm15 import (
+    InvalidRequestError,
     LM15Error,
     ProviderError,
     RateLimitError,
@@ -14,10 +15,12 @@ from dspy.lm15 import (
     TransportError,
 )
 
-from redraft.errors import ConfigError
+from redraft.errors import ConfigError, ModelError
 
 # Some providers answer "overloaded" or "too early" without a class of its own.
-RETRIED_STATUSES = frozenset({408, 425, 429, 500, 502, 503, 504, 529})
+RETRIED_STATUSES = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 529})
+
+_FIRST_ERROR = 400
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,6 +71,13 @@ def is_outage(error: LM15Error) -> bool:
     if isinstance(error, TransportError | RateLimitError | TimeoutError | ServerError):
         return True
     return isinstance(error, ProviderError) and error.status in RETRIED_STATUSES
+
+
+def is_unpaid(error: BaseException | None) -> bool:
+    """Whether a failed try cost nothing for certain: it was refused before a reply was begun."""
+    if isinstance(error, InvalidRequestError | ModelError):
+        return True
+    return isinstance(error, ProviderError) and (error.status or 0) >= _FIRST_ERROR
 
 
 def _share(text: str) -> float:
