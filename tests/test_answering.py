@@ -1,5 +1,6 @@
 """One answer: what it records, how an interrupted one goes on, and judging without drafting."""
 
+import asyncio
 import json
 from collections.abc import Mapping
 from typing import Any
@@ -118,6 +119,16 @@ def test_a_lost_call_is_spent_and_made_again() -> None:
     assert answer.usage.calls == 2
     assert answer.usage.cost_usd == 0.0
     assert [event.sequence for event in seen if isinstance(event, CallStarted)] == [2]
+
+
+def test_an_awaited_answer_goes_on_too() -> None:
+    """Recorded calls are taken as they were, whoever drives the loop."""
+    call = call_of(program(), "sorry")
+    subject = program().with_models(models_of(Scripted([])))
+
+    answer = asyncio.run(subject.aanswer_run(INPUTS, AnswerRun(recorded=(call,))))
+
+    assert (answer.draft, answer.usage.reread) == ("sorry", 1)
 
 
 def test_a_lost_call_counts_in_the_caps() -> None:

@@ -59,7 +59,7 @@ ROOMS: dict[str, str] = {
         "comparison compilation optimizers compiler"
     ),
     "cli": (
-        "errors records project budget lm session program artifact evaluator comparison "
+        "errors records project budget lm session program traces artifact evaluator comparison "
         "compilation report compiler demonstration"
     ),
     "testing": "errors records lm",

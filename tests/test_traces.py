@@ -1,5 +1,6 @@
 """The store of answers: what is written when, and that it is read back as it was."""
 
+import copy
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
@@ -14,7 +15,7 @@ from redraft.calls import NoReply
 from redraft.errors import TraceError
 from redraft.events import AnswerStopped, CallStarted, DraftMade, Event, VerdictMade
 from redraft.program import Program
-from redraft.records import Answer, Criterion, Loop, Usage
+from redraft.records import Answer, Criterion, Loop, Usage, Verdict
 from redraft.replies import Reply
 from redraft.session import AnswerRun
 from redraft.testing import Reply as Said
@@ -66,13 +67,6 @@ def test_a_failed_call_is_kept_with_its_reason(store: TraceStore) -> None:
     outcome = trace.calls[0].outcome
     assert isinstance(outcome, NoReply)
     assert outcome.failure.kind == "empty"
-
-
-def test_a_reply_with_half_a_character_is_kept(store: TraceStore) -> None:
-    """What no encoding can hold is stored all the same."""
-    answer = answered(store, drafter="sorry \ud83d")
-
-    assert store.load(answer.trace_id or "").answer == answer
 
 
 def test_what_was_told_is_written_before_the_answer_goes_on(store: TraceStore) -> None:
@@ -282,6 +276,18 @@ def test_any_answer_is_read_back(shared: TraceStore, drafts: list[str]) -> None:
     answer = subject.with_models(models_of(drafts)).with_traces(shared).answer(**INPUTS)
 
     assert shared.load(answer.trace_id or "").answer == answer
+
+
+def test_half_a_character_survives() -> None:
+    """A model's reply may hold what no encoding can."""
+    verdict = Verdict(False, (), (), "d", "c", reply="so \ud83d")
+
+    assert load(Verdict, dump(verdict)) == verdict
+
+
+def test_a_copied_store_is_the_same_store(store: TraceStore) -> None:
+    """Connections are not copied."""
+    assert copy.copy(store) is copy.deepcopy(store) is store
 
 
 def test_values_that_json_lacks_become_text() -> None:

@@ -1,6 +1,8 @@
 """The file of the store: whose it is, which version it has, what a damaged one says."""
 
 import sqlite3
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -74,6 +76,36 @@ def test_a_damaged_record_says_so(store: TraceStore) -> None:
 
     with pytest.raises(TraceError, match="a stored Attempt cannot be read"):
         store.load(trace_id)
+
+
+_WORKER = """
+import sys
+from redraft.traces.database import Database
+database = Database(__import__("pathlib").Path(sys.argv[1]))
+sys.stdin.readline()
+for number in range(20):
+    sql = "INSERT INTO traces (id, program, started, start, redacted) VALUES (?, '', '', '', 0)"
+    database.write((sql, (f"{sys.argv[2]}-{number}",)))
+"""
+
+
+def test_processes_make_and_fill_a_store_together(tmp_path: Path) -> None:
+    """None is turned away, and nothing that one of them wrote is lost."""
+    path = tmp_path / "t.sqlite"
+    workers = [
+        subprocess.Popen(
+            [sys.executable, "-c", _WORKER, str(path), str(n)], stdin=subprocess.PIPE, text=True
+        )
+        for n in range(4)
+    ]
+
+    for worker in workers:
+        assert worker.stdin is not None
+        worker.stdin.write("go\n")
+        worker.stdin.close()
+
+    assert [worker.wait(timeout=60) for worker in workers] == [0, 0, 0, 0]
+    assert Database(path).read("SELECT count(*) FROM traces")[0][0] == 80
 
 
 def test_statements_are_written_all_or_none(store: TraceStore) -> None:
