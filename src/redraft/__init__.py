@@ -11,14 +11,15 @@ if TYPE_CHECKING:
     from redraft.errors import RedraftError
     from redraft.evaluator import evaluate
     from redraft.lm import Models, connect
-    from redraft.program import AnswerRun, Program
+    from redraft.program import Program
     from redraft.records import Answer, Check, Criterion, Loop, Options, Row, Score, Usage
     from redraft.rubric import Measure, Rubric
+    from redraft.session import AnswerRun
     from redraft.traces import TraceStore
 
 _ROOMS = {
     "Answer": "records",
-    "AnswerRun": "program",
+    "AnswerRun": "session",
     "Caps": "budget",
     "Check": "records",
     "Criterion": "records",

@@ -1,7 +1,7 @@
 """The 2x2, the alternatives, and what slips through: what each half was worth."""
 
 from redraft.comparison.alternatives import Alternative, AlternativeName
-from redraft.comparison.compare import Plan, compare, plan_comparison
+from redraft.comparison.measurement import Plan, compare, plan_comparison
 from redraft.comparison.gains import Gain, Gains, PassGain
 from redraft.comparison.pairing import Cell, Escaped
 from redraft.comparison.results import (
