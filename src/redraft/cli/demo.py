@@ -106,7 +106,7 @@ def _play(stage: Stage, lm: str) -> None:
         _note_spend(comparison.usage)
     _print_part("3. Compare", _comparison_text(comparison))
     _print_part("4. A control with nothing to win", _control_text(control_of(stage, compilation)))
-    _print_part("What this does not show", _limits_text(stage))
+    _print_part("What the demo does not show", _limits_text(stage))
 
 
 def _print_part(title: str, text: str) -> None:

@@ -70,4 +70,5 @@ def spent_so_far(usage: Usage) -> str:
     reread = f" ({usage.reread} of them recorded replies)" if usage.reread else ""
     tokens = usage.input_tokens + usage.output_tokens
     price = "price unknown" if usage.cost_usd is None else f"${usage.cost_usd:.2f}"
-    return f"{usage.calls:,} calls{reread}, {tokens:,} tokens, {price}"
+    calls = "1 call" if usage.calls == 1 else f"{usage.calls:,} calls"
+    return f"{calls}{reread}, {tokens:,} tokens, {price}"
