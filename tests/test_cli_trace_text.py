@@ -135,8 +135,8 @@ Attempt 1  (2 calls, 50 tokens, $0.00, 1.2 s)
 Attempt 2  (2 calls, 50 tokens, $0.00, 1.2 s)
   told: Say when.
   54% of the text changed:
-  ~ The lift is out[-.
-  ~ We are sorry-]{+ on Monday+}.
+  ~ The lift is out{+ on Monday+}.[-
+  ~ We are sorry.-]
   | The lift is out on Monday.
   + dated
   x kind: Be kind.
