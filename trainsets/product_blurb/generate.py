@@ -38,7 +38,7 @@ FORMS = (
 
 
 def rows() -> Iterator[dict[str, object]]:
-    """Yield the rows in the order of the material, three for each product."""
+    """Yield the rows in the order of the material, three or four for each product."""
     for theme in THEMES:
         material = tomllib.loads((HERE / "material" / f"{theme}.toml").read_text("utf-8"))
         for product in material["product"]:
@@ -51,13 +51,12 @@ def _row(theme: str, product: Product, kind: str) -> dict[str, object]:
     marked = str(product[kind])
     draft = marked.replace("*", "")
     name = re.sub(r"^an? ", "", str(product["thing"])).replace(" ", "-")
-    words = sorted(re.findall(r"\*(.+?)\*", marked), key=lambda word: _digest(name, kind, word))
     seed = _digest(name, kind)
-    asked = sorted(words[: ASKED[kind][seed % len(ASKED[kind])]], key=marked.index)
+    asked = _asked(name, kind, marked=marked, number=ASKED[kind][seed % len(ASKED[kind])])
     request = FORMS[seed // 7 % len(FORMS)].format(
         thing=product["thing"],
         count="" if kind == "free" else f" in {NUMBERS[len(re.findall(r'[.](?= |$)', draft))]}",
-        words=", ".join(word[0].lower() + word[1:] for word in asked),
+        words=", ".join(asked),
         limit=-(-(len(draft.split()) + 6 + seed // 11 % 5) // 5) * 5,
         extra=_extra(product, kind, draft),
     )
@@ -69,6 +68,16 @@ def _row(theme: str, product: Product, kind: str) -> dict[str, object]:
         "group": name,
         "origin": f"material/{theme}.toml",
     }
+
+
+def _asked(name: str, kind: str, *, marked: str, number: int) -> list[str]:
+    """Return some of the marked words in the order of the text, small letters first."""
+    found = list(re.finditer(r"(^|\. )?\*(.+?)\*", marked))
+    chosen = sorted(found, key=lambda match: _digest(name, kind, match[2]))[:number]
+    return [
+        match[2] if match[1] is None else match[2][0].lower() + match[2][1:]
+        for match in sorted(chosen, key=re.Match.start)
+    ]
 
 
 def _extra(product: Product, kind: str, draft: str) -> str:
