@@ -84,6 +84,7 @@ PROGRAM = Program(
             what="sentences that apologise",
             by_sentence=True,
             id="one_apology",
+            rule="The draft apologises in one sentence at most.",
         ),
     ],
     criteria=[Criterion("plain_english", "Every sentence is plain English.", must_pass=False)],
