@@ -38,6 +38,7 @@ MEANINGS: Mapping[type[BaseException], type[LM15Error]] = {
     anthropic.CredentialsError: lm15.NotConfiguredError,
     # Of a status that has no class of its own, such as an error in the middle of a stream.
     anthropic.APIStatusError: lm15.ServerError,
+    anthropic.APIError: lm15.ServerError,
     # What remains is about the SDK's own set-up: a cloud's library that is missing, say.
     anthropic.AnthropicError: lm15.NotConfiguredError,
 }
