@@ -54,7 +54,6 @@ class AnthropicEngine(PaidEngine):
     """
 
     cost_usd: float | None = None
-    supports_response_schema = True
     supported_params = frozenset(
         {"max_tokens", "temperature", "top_p", "top_k", "stop", "response_format", "reasoning"}
     )
@@ -74,6 +73,7 @@ class AnthropicEngine(PaidEngine):
         stated = self._settings.models.get(self._model, {})
         self._known = overridden(capabilities_of(self._model), stated, where)
         self.context_tokens = self._known.context_tokens
+        self.supports_response_schema = self._known.schemas
         self.parallel = self._settings.parallel
         self.fingerprint = _fingerprint(name, self._settings.base_url, stated)
         self._work = BackgroundLoop()

@@ -23,6 +23,11 @@ OnChunk = Callable[[Mapping[str, Any]], bool]
 class LlamaServer:
     """One loaded model; its methods are safe under threads.
 
+    Attributes:
+        address: Host and port of its HTTP server, on this machine only.
+        key: What that server wants to be shown.
+        context_tokens: Tokens that prompt and reply may have together.
+
     Args:
         path: The model file.
 
@@ -31,9 +36,9 @@ class LlamaServer:
     """
 
     def __init__(self, path: Path) -> None:
-        self._key = secrets.token_hex(16)
-        self._server = xllamacpp.Server(_params(path, self._key))
-        self._address = urlsplit(self._server.listening_address).netloc
+        self.key = secrets.token_hex(16)
+        self._server = xllamacpp.Server(_params(path, self.key))
+        self.address = urlsplit(self._server.listening_address).netloc
         about = self._ask("GET", "/v1/models")["data"][0]["meta"]
         self.context_tokens = min(CONTEXT_TOKENS, int(about["n_ctx_train"]))
 
@@ -66,10 +71,10 @@ class LlamaServer:
 
     def _ask(self, method: str, path: str, body: object = None) -> Any:
         # The loopback server is asked directly: a proxy that the environment names is not for it.
-        connection = http.client.HTTPConnection(self._address, timeout=60)
+        connection = http.client.HTTPConnection(self.address, timeout=60)
         try:
             headers = {
-                "Authorization": f"Bearer {self._key}",
+                "Authorization": f"Bearer {self.key}",
                 "Content-Type": "application/json",
             }
             sent = None if body is None else json.dumps(body).encode()
