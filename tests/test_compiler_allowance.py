@@ -55,7 +55,7 @@ def test_search_leaves_time_for_the_rest() -> None:
     clock = Clock()
     allowance = Allowance(10, max_seconds=100, clock=clock)
     clock.now = 20.0
-    meter = allowance.stage(seconds_share=0.5)
+    meter = allowance.stage(share=0.5)
 
     clock.now = 59.0
     meter.check()
@@ -75,3 +75,25 @@ def test_stage_after_the_deadline_makes_no_call() -> None:
     with pytest.raises(Stop):
         allowance.stage().reserve()
     assert allowance.seconds == 6.0
+
+
+def test_tokens_and_dollars_are_shared_out_like_time() -> None:
+    """A search leaves some of them for the gate, and all stages keep to the command's caps."""
+    allowance = Allowance(10, max_tokens=100, max_cost_usd=1.0)
+
+    search = allowance.stage(share=0.6)
+    search.reserve(60, cost_usd=0.6)
+    with pytest.raises(Stop):
+        search.reserve(1)
+    look = allowance.stage()
+
+    assert (look.tokens_left, look.cost_usd_left) == (40, pytest.approx(0.4))
+
+
+def test_a_stage_without_dollars_makes_no_call() -> None:
+    """What was spent stays spent."""
+    allowance = Allowance(10, max_cost_usd=1.0)
+    allowance.stage().reserve(cost_usd=1.0)
+
+    with pytest.raises(Stop):
+        allowance.stage().reserve()

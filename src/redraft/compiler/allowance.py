@@ -6,8 +6,8 @@ from collections.abc import Callable
 from redraft.budget import Caps, Meter, RunCaps
 from redraft.records import Usage
 
-# Part of the time that a search may use, so that the gate's look has some left.
-SEARCH_SECONDS_SHARE = 0.6
+# Part of the time, tokens and dollars that a search may use, so that the gate's look has some left.
+SEARCH_SHARE = 0.6
 
 
 class Allowance:
@@ -16,6 +16,8 @@ class Allowance:
     Args:
         max_calls: Calls that all stages may make together; 1 or more.
         max_seconds: Wall time; None for no cap.
+        max_tokens: Tokens sent and received; None for no cap.
+        max_cost_usd: Dollars; None for no cap.
         clock: Seconds that only go forward; replaced in tests.
     """
 
@@ -24,11 +26,18 @@ class Allowance:
         max_calls: int,
         *,
         max_seconds: float | None = None,
+        max_tokens: int | None = None,
+        max_cost_usd: float | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._calls = max_calls
         self._clock = clock
-        caps = RunCaps(max_calls=max_calls, max_seconds=max_seconds)
+        caps = RunCaps(
+            max_calls=max_calls,
+            max_seconds=max_seconds,
+            max_tokens=max_tokens,
+            max_cost_usd=max_cost_usd,
+        )
         self._command = Meter(caps, clock=clock)
 
     @property
@@ -51,19 +60,25 @@ class Allowance:
         """Calls that no stage has made."""
         return self._calls - self._command.spent.calls
 
-    def stage(self, *, keep_calls: int = 0, seconds_share: float = 1.0) -> Meter:
+    def stage(self, *, keep_calls: int = 0, share: float = 1.0) -> Meter:
         """Return the meter of the next stage; the stages before it must be over.
 
         Args:
             keep_calls: Calls that are kept for later stages.
-            seconds_share: Share of the remaining time, in (0, 1].
+            share: Share of what is left of time, tokens and dollars, in (0, 1].
         """
         calls, seconds = self.calls_left - keep_calls, self._command.seconds_left
-        has_any = calls > 0 and (seconds is None or seconds > 0)
-        caps = Caps(
-            max_calls=max(1, calls),
-            max_seconds=seconds * seconds_share if seconds is not None and has_any else None,
-        )
+        tokens, cost_usd = self._command.tokens_left, self._command.cost_usd_left
+        left = (calls, seconds, tokens, cost_usd)
+        has_any = all(amount is None or amount > 0 for amount in left)
+        caps = Caps(max_calls=max(1, calls))
+        if has_any:
+            caps = Caps(
+                max_calls=calls,
+                max_seconds=None if seconds is None else seconds * share,
+                max_tokens=None if tokens is None else max(1, int(tokens * share)),
+                max_cost_usd=None if cost_usd is None else cost_usd * share,
+            )
         meter = Meter(caps, parent=self._command, scope="run", clock=self._clock)
         if not has_any:
             meter.cancel()

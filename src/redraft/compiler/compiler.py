@@ -17,7 +17,7 @@ from redraft.artifact import (
 )
 from redraft.budget import RunCaps, Stop
 from redraft.compilation import Compilation, Ending
-from redraft.compiler.allowance import SEARCH_SECONDS_SHARE, Allowance
+from redraft.compiler.allowance import SEARCH_SHARE, Allowance
 from redraft.compiler.contest import Contest, opened
 from redraft.compiler.gate import GateResult, look, look_calls
 from redraft.compiler.reserve import Reserve, open_allowance, reserve_look
@@ -91,7 +91,7 @@ def search_task(
     contest: Contest, run: CompileRun, reserve: Reserve, allowance: Allowance
 ) -> SearchTask:
     """Return what an optimizer is given: everything but the rows of gate and test."""
-    meter = allowance.stage(keep_calls=reserve.calls, seconds_share=SEARCH_SECONDS_SHARE)
+    meter = allowance.stage(keep_calls=reserve.calls, share=SEARCH_SHARE)
     rubric = contest.rubric.visible()
     rows_run = EvaluationRun(seed=run.seed, threads=run.threads, meter=meter)
     return SearchTask(

@@ -34,7 +34,12 @@ def open_allowance(root: Path, caps: RunCaps | None) -> Allowance:
     calls = given.max_calls
     if calls is None:
         calls = read_config(root).compile_calls
-    return Allowance(calls, max_seconds=given.max_seconds)
+    return Allowance(
+        calls,
+        max_seconds=given.max_seconds,
+        max_tokens=given.max_tokens,
+        max_cost_usd=given.max_cost_usd,
+    )
 
 
 def reserve_look(contest: Contest, limits: SearchLimits, calls: int) -> Reserve:
