@@ -386,6 +386,16 @@ def test_a_caller_that_gives_up_closes_its_request() -> None:
         assert closed(api.requests[0])
 
 
+def test_a_deadline_closes_a_stalled_request() -> None:
+    """An API that never answers holds nobody."""
+    with asking() as (engine, api):
+        api.fail(Fault(kind="stall"))
+        with pytest.raises(Stop, match="deadline"):
+            ask(Model(engine), meter=Meter(Caps(max_seconds=0.3)))
+
+        assert closed(api.requests[0])
+
+
 def closed(request: ApiRequest) -> bool:
     """Wait for up to a second until the stand-in saw that a caller went away."""
     for _ in range(50):
