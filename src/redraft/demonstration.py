@@ -30,7 +30,13 @@ PROGRAM = "product_blurb"
 COMPILE_CALLS = 900
 TEST_ROWS = 60
 LIMITS = SearchLimits(
-    val_rows=40, gate_rows=60, train_rows=24, sizes=(0, 1, 2, 4, 8), sets_per_size=2
+    val_rows=40,
+    gate_rows=60,
+    train_rows=16,
+    sizes=(0, 2, 4),
+    sets_per_size=2,
+    max_revisions=2,
+    on_fail=("resample",),
 )
 CONTROLS = 200
 

@@ -121,7 +121,8 @@ def _introduction(stage: Stage, lm: str) -> str:
         "project and on fewer rows than `redraft compile` and `redraft compare` would take: up to\n"
         f"{LIMITS.train_rows} train rows answered for demos, {LIMITS.val_rows} val rows to choose "
         f"on, {LIMITS.gate_rows} gate rows, {TEST_ROWS} test rows,\n"
-        f"{LIMITS.sets_per_size} sets of demos per size."
+        f"{LIMITS.sets_per_size} sets of demos in each of the sizes "
+        f"{', '.join(map(str, LIMITS.sizes))}; drawing again, but no revising from feedback."
     )
 
 
