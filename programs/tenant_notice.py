@@ -1,36 +1,90 @@
 """A notice that tells tenants what is out of service, when, and what to use instead."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import dspy
 
-from redraft import Criterion, Loop, Options, Program
-from redraft.checks import at_most, max_sentence_words, max_words, states_each
+from redraft import Check, Criterion, Loop, Options, Program
+from redraft.checks import at_most, max_sentence_words, max_words, says, states_each
 
 FORM = (
-    "Write a notice to tenants: the lift is out of service from 3 March to 7 March because the "
-    "cables are being replaced. They can use the goods lift instead. Under 60 words, no sentence "
-    "over 20 words."
+    "Write a notice to tenants: the lift is out of service from 3 May to 9 May. They can use the "
+    "goods lift instead. Also mention: the cables are worn. Under 60 words."
 )
+DEFAULT_LIMIT = 90
+DEFAULT_LONGEST = 25
 
-MONTH = "January|February|March|April|May|June|July|August|September|October|November|December"
-DATE = re.compile(rf"\b(\d{{1,2}})(?:st|nd|rd|th)? ({MONTH})\b", re.IGNORECASE)
+MONTHS = (
+    *("January", "February", "March", "April", "May", "June"),
+    *("July", "August", "September", "October", "November", "December"),
+)
+MONTH = "|".join([*(f"{name[:3]}(?:{name[3:]})?" for name in MONTHS), "sept"])
+DAY = r"(0?[1-9]|[12]\d|3[01])(?!\d)(?:st|nd|rd|th)?"
+WEEKDAY = r"(?:(?:mon|tues|wednes|thurs|fri|satur|sun)day,? )?"
+JOIN = rf" ?(?:to|until|till|through|and|-|–|—) ?{WEEKDAY}(?:the )?"
+DAYS = (
+    rf"\b(?:{DAY}{JOIN})?{DAY} (?:of )?({MONTH})\b"
+    rf"|\b({MONTH})\.? {DAY}(?:{JOIN}{DAY}(?! (?:of )?(?:{MONTH})\b))?\b"
+)
+DATE = re.compile(DAYS, re.IGNORECASE)
+# "From 3 May until Monday, 9 May 2027, " before what is out of service.
+DATED = rf"{WEEKDAY}(?:{DAYS})(?:,? \d{{4}})?"
+OPENING_DATES = re.compile(rf"^(?:from|between) {DATED}(?:,?{JOIN}{DATED})?,? ", re.IGNORECASE)
+
+STATE = (
+    r"(?:(?:is|are|will be) (?:out of \w+|closed|shut|locked|off|down|unavailable)"
+    r"|(?:is|are|will) not (?:be )?(?:available|working|in use)|(?:cannot|can't) be used"
+    r"|closes?|will close)"
+)
+TELL = r"(?:please )?(?:write|draft|tell|inform|let|warn|remind|announce|say)\b"
+# A stretch of one sentence; bounded, so that no text takes long to read.
+SOME = r"[^.:;\n]{1,200}?"
 OUTAGE = re.compile(
-    r"(?:tenants(?: that|:)|out of service:) (.+?)(?: (?:is|are|will be) out of service|[.;\n])",
+    r"\b(?:out of (?:service|use|order)|what(?: is out)?): *"
+    r"([^.,;\n]{1,200}?)(?= (?:from|between) [^.,;\n]{0,40}\d|[.,;\n]|$)"
+    rf"|\bwork on ({SOME}) (?:will )?(?:starts?|begins?)\b"
+    rf"|\b(?:(?:cannot|can't) use|there (?:is|will be) no) ({SOME}) (?:from|between)\b"
+    rf"|(?:^|[.:;\n]\s*)(?:{TELL}{SOME} (?:that|know) )?({SOME}) {STATE}\b",
     re.IGNORECASE,
 )
+NO_OUTAGE = re.compile(rf"{TELL}|(?:we|i|can|could)\b", re.IGNORECASE)
 ALTERNATIVE = re.compile(
-    r"(?:can use|instead:|alternative:) (?:(?:the|an?) )?(.+?)(?: instead)?[.;\n]", re.IGNORECASE
+    r"(?:\b(?:alternative|instead|meanwhile): *"
+    r"|(?<!of )(?<!in )(?<!not )(?<!can't )\b(?:use|offer|go to) )"
+    rf"({SOME})(?: (?:instead|meanwhile|in the meantime|until then)\b[^.;\n]*)?(?:[.;\n]|$)",
+    re.IGNORECASE,
 )
-LIMIT = re.compile(r"\b(under|at most|no more than) (\d+) words\b", re.IGNORECASE)
-LONGEST = re.compile(r"\bno sentence (?:over|longer than) (\d+) words\b", re.IGNORECASE)
-NOTE = re.compile(r"\balso say: [\"“](.+?)[\"”]", re.IGNORECASE)
-ARTICLE = re.compile(r"^(?:the|an?) ", re.IGNORECASE)
+NOTE = re.compile(
+    r"\b(?:(?:mention(?: this)?(?: too)?|add|also say)(?: that|:)|reason:|because) "
+    r"(?:[\"“](.+?)[\"”]|([^.;\n]+))",
+    re.IGNORECASE,
+)
+LONGEST = re.compile(
+    r"\bno sentence (?:over|longer than) (\d+) words\b"
+    r"|\bsentences of (?:at most|no more than|up to) (\d+) words\b",
+    re.IGNORECASE,
+)
+LIMIT = re.compile(
+    r"\b(under|fewer than|less than|at most|no more than|up to|within) (\d+) words\b",
+    re.IGNORECASE,
+)
+SMALL_WORDS = frozenset(
+    re.findall(
+        r"\w+",
+        """a an and are at behind below beside by for from in is it its next of off on opposite or
+        our past that the their them to under up where which with your""",
+    )
+)
 
 
 class Draft(dspy.Signature):
-    """Write the notice that the request asks for."""
+    """Write the notice that the request asks for, in plain English.
+
+    Name what is out of service, both dates, the alternative and whatever else is to be mentioned.
+    Use at most 90 words, or the request's own limit, and at most 25 in a sentence. Apologise in
+    one sentence at most.
+    """
 
     request: str = dspy.InputField()
     notice: str = dspy.OutputField()
@@ -40,42 +94,95 @@ def read_request(inputs: Mapping[str, object]) -> dict[str, object]:
     """Return what a request says.
 
     Returns:
-        `outage` (what is out of service), `dates` (the first and the last day, each in the forms
-        that say the same), `alternative` (a list of one text), `note` (what else to say, may be
-        empty), `limit` (most words), `longest` (most words in a sentence, None for any).
+        `dates` (the first and the last day, such as "3 May"); `outage`, `alternative` and `note`
+        (their words with a meaning, each in the forms that count as the same; no note is an empty
+        list); `limit` (most words) and `longest` (most words in a sentence).
 
     Raises:
-        ValueError: There are not two dates, or no outage, alternative or limit.
+        ValueError: There are not two dates, or no outage or alternative.
     """
     request = str(inputs["request"])
-    dates = [_forms(int(day), month) for day, month in DATE.findall(request)]
-    outage, alternative, limit = (p.search(request) for p in (OUTAGE, ALTERNATIVE, LIMIT))
-    if len(dates) != 2 or outage is None or alternative is None or limit is None:
-        raise ValueError(f"cannot read the request {request!r}; write it like this: {FORM}")
-    note, longest = NOTE.search(request), LONGEST.search(request)
+    dates = dates_in(request)
+    outage, alternative = OUTAGE.search(request), ALTERNATIVE.search(request)
+    thing = OPENING_DATES.sub("", _found(outage))
+    if len(dates) != 2 or not thing or alternative is None or NO_OUTAGE.match(thing):
+        raise ValueError(
+            f"cannot read the request {request!r}: it must say what is out of service, the first "
+            f"and the last day and the alternative; write it like this: {FORM}"
+        )
+    longest, limit = LONGEST.search(request), LIMIT.search(LONGEST.sub("", request))
     return {
-        "outage": ARTICLE.sub("", outage[1]),
         "dates": dates,
-        "alternative": [alternative[1]],
-        "note": note[1] if note else "",
-        "limit": int(limit[2]) - (limit[1].lower() == "under"),
-        "longest": int(longest[1]) if longest else None,
+        "outage": _key_words(thing),
+        "alternative": _key_words(alternative[1]),
+        "note": _key_words(" ".join(_found(note) for note in NOTE.finditer(request))),
+        "limit": _most(limit) if limit else DEFAULT_LIMIT,
+        "longest": int(_found(longest)) if longest else DEFAULT_LONGEST,
     }
 
 
-def _forms(day: int, month: str) -> list[str]:
-    ending = "th" if 10 < day < 14 else {1: "st", 2: "nd", 3: "rd"}.get(day % 10, "th")
-    days = (str(day), f"{day}{ending}")
-    forms = [form for said in days for form in (f"{said} {month}", f"{month} {said}")]
-    return [*forms, f"{day}{ending} of {month}"]
+def dates_in(text: str) -> list[str]:
+    """Return the days that a text names, once each, such as "3 May"; years and weekdays are not.
+
+    "May 3", "3rd of May", "3 to 9 May" and "Monday, 3 May 2027" are all understood.
+    """
+    found: list[str] = []
+    for first, last, month, us_month, us_first, us_last in DATE.findall(text):
+        name = next(m for m in MONTHS if m[:3].casefold() == (month or us_month)[:3].casefold())
+        days = (day for day in (first, last, us_first, us_last) if day)
+        found += [f"{int(day)} {name}" for day in days]
+    return list(dict.fromkeys(found))
+
+
+def missing_words(words: Sequence[Sequence[str]], draft: str) -> list[str]:
+    """Return the words, each given in the forms that count as the same, that a draft lacks."""
+    return [forms[0] for forms in words if not any(says(draft, form) for form in forms)]
+
+
+def _key_words(text: str) -> list[list[str]]:
+    found = re.findall(r"\w[\w'’-]*", text)
+    telling = [word for word in found if word.casefold() not in SMALL_WORDS]
+    return [_forms(word) for word in telling or found]
+
+
+def _forms(word: str) -> list[str]:
+    """Return a word, its singular and its plural, roughly."""
+    stem = re.sub(r"['’]?s['’]?$", "", word)
+    return list(dict.fromkeys([word, stem, f"{stem}s"]))
+
+
+def _found(match: re.Match[str] | None) -> str:
+    return "" if match is None else next(group for group in match.groups() if group).strip()
+
+
+def _most(limit: re.Match[str]) -> int:
+    exclusive = limit[1].casefold() in ("under", "fewer than", "less than")
+    return int(limit[2]) - exclusive
+
+
+def _date_gap(facts: Mapping[str, object], draft: str) -> str | None:
+    said, wanted = dates_in(draft), facts["dates"]
+    assert isinstance(wanted, list)
+    missing = [date for date in wanted if date not in said]
+    return f"The draft does not state {' and '.join(missing)}." if missing else None
+
+
+def _note_gap(facts: Mapping[str, object], draft: str) -> str | None:
+    note = facts["note"]
+    assert isinstance(note, list)
+    missing = missing_words(note, draft)
+    if 2 * len(missing) <= len(note):
+        return None
+    return f"The draft does not mention all that it should: {', '.join(missing)}."
 
 
 PROGRAM = Program(
     draft=Draft,
     prepare=read_request,
     checks=[
-        states_each("dates"),
-        states_each("alternative"),
+        Check("states_dates", _date_gap, "The draft states the first and the last day."),
+        states_each("outage", id="names_outage", rule="The draft names what is out of service."),
+        states_each("alternative", rule="The draft names the alternative."),
         max_words("limit"),
         max_sentence_words("longest"),
         at_most(
@@ -86,8 +193,16 @@ PROGRAM = Program(
             id="one_apology",
             rule="The draft apologises in one sentence at most.",
         ),
+        Check(
+            "passes_on_note",
+            _note_gap,
+            "The draft says what else the request asks it to mention.",
+            must_pass=False,
+        ),
     ],
-    criteria=[Criterion("plain_english", "Every sentence is plain English.", must_pass=False)],
+    criteria=[
+        Criterion("plain_english", "Every sentence is plain English.", must_pass=False, told=True)
+    ],
     loop=Loop(max_revisions=2, on_fail="revise"),
     options={"drafter": Options(max_tokens=160), "reviser": Options(max_tokens=160)},
 )

@@ -1,134 +1,131 @@
-"""Write rows.jsonl from the hand-written incidents and notices in material/.
+"""Write rows.jsonl from the hand-written notices in material/.
 
 Run `python trainsets/tenant_notice/generate.py` from anywhere; the same material gives the same
-bytes. Every incident becomes three rows with other dates, alternatives and kinds of request, and
-each is answered by another notice.
+bytes. What a request asks for is read off its notice: what is out, both dates, the alternative and
+what else is to be mentioned are marked in it, and a limit is a little above its length. So every
+notice is a right answer to its request.
 """
 
+import datetime
 import hashlib
 import json
-from collections.abc import Iterator
-from dataclasses import dataclass
+import re
+import tomllib
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 
-# By kind of row, how its request begins.
-FORMS = {
-    "told": (
-        "Write a notice to tenants: {what} {is} out of service from {first} to {last} because "
-        "{why}. They can use {alt} instead. "
-    ),
-    "facts": (
-        "Tell tenants that {what} {is} out of service from {first} to {last}. Reason: {why}. "
-        "Alternative: {alt}. "
-    ),
-    "bare": "Notice to tenants. Out of service: {what}. From {first} to {last}. Instead: {alt}. ",
-}
-NOTE = 'Also say: "{note}" '
-ORDERS = (
-    "Name both dates and the alternative. Under {limit} words, no sentence over {longest} words, "
-    "one apology at most."
+THEMES = ("blocks", "students", "offices", "homes", "water", "trade", "land")
+KINDS = ("closure", "works", "detail", "short")
+
+FORMS = (
+    "Write a notice to the tenants of {building}: {what} will be out of service {when}. They can "
+    "use {alternative} instead.{note}{limit}",
+    "Tell everyone at {building} that {what} will be closed {when}. Alternative: {alternative}."
+    "{note}{limit}",
+    "Notice for {building}. Out of service: {what}. When: {when}. Instead: {alternative}."
+    "{note}{limit}",
+    "We need a notice at {building}.{limit} {What} cannot be used {when}. Offer {alternative} "
+    "instead.{note}",
+    "{building}: {what} will not be available {when}. Please use {alternative} meanwhile.{note} "
+    "Make it a notice to tenants.{limit}",
+    "Draft a notice to residents. What: {what}. Dates: {when}. Use instead: {alternative}."
+    "{note}{limit}",
+    "For the board at {building}, please.{note} {What} will be out of use {when}, so people should "
+    "use {alternative}.{limit}",
 )
-MONTHS = {
-    "January": 31,
-    "February": 28,
-    "March": 31,
-    "April": 30,
-    "May": 31,
-    "June": 30,
-    "July": 31,
-    "August": 31,
-    "September": 30,
-    "October": 31,
-    "November": 30,
-    "December": 31,
-}
-LONGEST = (25, 28)
+WORKS = (
+    "At {building}, work on {what} starts on {first} and ends on {last}. Until then, use "
+    "{alternative}. Write the notice.{note}{limit}"
+)
+NOTES = (" Also mention: {}.", " Mention this too: {}.", " Please add: {}.")
+LIMITS = (" Under {} words.", " At most {} words.", " No more than {} words.", "")
 
-
-@dataclass(frozen=True, slots=True)
-class Incident:
-    """One line of incidents.txt."""
-
-    what: str
-    plural: bool
-    why: str
-    alternatives: tuple[str, str]
-    effect: str
-    ask: str
+MARKS = {"what": r"\*(.+?)\*", "alternative": r"\[(.+?)\]", "note": r"<(.+?)>"}
+DATES = re.compile(r"\{(.+?)\}")
+MONTHS = (
+    *("January", "February", "March", "April", "May", "June"),
+    *("July", "August", "September", "October", "November", "December"),
+)
+# The notices name no year; this one sets the weekdays of the requests.
+YEAR = 2027
 
 
 def rows() -> Iterator[dict[str, object]]:
-    """Yield three rows for each incident, in the order of the material."""
-    notices = _lines("skeletons.txt")
-    for number, line in enumerate(_lines("incidents.txt")):
-        incident = _incident(line)
-        for turn, kind in enumerate(FORMS):
-            yield _row(incident, kind, turn=turn, notices=_chosen(notices, kind, number=number))
+    """Yield the rows in the order of the material, three for each building."""
+    for theme in THEMES:
+        material = tomllib.loads((HERE / "material" / f"{theme}.toml").read_text("utf-8"))
+        for building in material["building"]:
+            for kind in KINDS:
+                if kind in building:
+                    yield _row(theme, building=building["name"], kind=kind, marked=building[kind])
 
 
-def _incident(line: str) -> Incident:
-    what, why, one, other, effect, ask = line.split(" | ")
-    plural = what.startswith("+ ")
-    return Incident(what.removeprefix("+ "), plural, why, (one, other), effect, ask)
-
-
-def _chosen(notices: list[str], kind: str, *, number: int) -> list[str]:
-    """Return the notices that may answer a kind, turned so that each incident begins elsewhere."""
-    able = [notice for notice in notices if kind != "bare" or "{why}" not in notice]
-    start = number * 3 % len(able)
-    return able[start:] + able[:start]
-
-
-def _row(incident: Incident, kind: str, *, turn: int, notices: list[str]) -> dict[str, object]:
-    name = "-".join(incident.what.lower().replace("the ", "").split())
+def _row(theme: str, *, building: str, kind: str, marked: str) -> dict[str, object]:
+    draft = re.sub(r"[*{}\[\]<>]", "", marked)
+    name = "-".join(re.findall(r"\w+", building.replace("'", "").casefold()))
     seed = _digest(name, kind)
-    first, last = _dates(seed)
-    said = {
-        "what": incident.what,
-        "is": "are" if incident.plural else "is",
-        "first": first,
-        "last": last,
-        "alt": incident.alternatives[turn % 2],
-        "why": incident.why,
-        "effect": incident.effect,
-        "ask": incident.ask,
-    }
-    draft = notices[turn].format(**said, What=_opened(said["what"]), Alt=_opened(said["alt"]))
-    draft = ". ".join(_opened(part) for part in draft.split(". "))
-    notes = " ".join(said[key] for key in ("effect", "ask") if f"{{{key}}}" in notices[turn])
-    limit = -(-(len(draft.split()) + 4) // 5) * 5
-    request = FORMS[kind].format(**said) + (NOTE.format(note=notes) if notes else "")
-    orders = ORDERS.format(limit=limit, longest=LONGEST[seed % len(LONGEST)])
+    form = WORKS if kind == "works" and seed % 2 else FORMS[seed // 2 % len(FORMS)]
+    first, last = DATES.findall(marked)
+    what, note = _marked("what", marked), _marked("note", marked)
+    limit = -(-(len(draft.split()) + 3 + seed // 11 % 4) // 5) * 5
+    request = form.format(
+        building=building,
+        what=what,
+        What=what[:1].upper() + what[1:],
+        when=_when(first, last, turn=seed // 17),
+        first=first,
+        last=last,
+        alternative=_marked("alternative", marked),
+        note=NOTES[seed // 19 % len(NOTES)].format(note) if note else "",
+        limit=LIMITS[seed // 23 % len(LIMITS)].format(limit),
+    )
     return {
         "id": f"{name}-{kind}",
-        "inputs": {"request": request + orders},
+        "inputs": {"request": request},
         "reference": {"draft": draft},
         "tags": [kind],
         "group": name,
-        "origin": "material/incidents.txt, material/skeletons.txt",
+        "origin": f"material/{theme}.toml",
     }
 
 
-def _dates(seed: int) -> tuple[str, str]:
-    """Return the first and the last day, 2 to 9 days apart and in one or two months."""
-    months = list(MONTHS)
-    month = months[seed % 12]
-    day = seed // 12 % MONTHS[month] + 1
-    end = day + 2 + seed // 997 % 8
-    if end <= MONTHS[month]:
-        return f"{day} {month}", f"{end} {month}"
-    return f"{day} {month}", f"{end - MONTHS[month]} {months[(seed % 12 + 1) % 12]}"
+def _marked(mark: str, text: str) -> str:
+    """Return what is marked, with a small letter where it begins a sentence; empty for nothing."""
+    match = re.search(MARKS[mark], text)
+    if match is None:
+        return ""
+    opens = text[: match.start()].rstrip()[-1:] in ("", ".", "!", "?", ":")
+    return match[1][0].lower() + match[1][1:] if opens else match[1]
 
 
-def _opened(text: str) -> str:
-    return text[:1].upper() + text[1:]
+def _when(first: str, last: str, *, turn: int) -> str:
+    """Return both dates as one of several people would write them, in the notice's own order."""
+    days = [_date(first, YEAR)]
+    days.append(_date(last, YEAR + (_date(last, YEAR) < days[0])))
+    us = first[0].isalpha()
+    short = _in_one_month(days, us=us) if days[0].month == days[1].month else None
+    told = (
+        f"from {first} to {last}",
+        f"from {first} until {last}",
+        f"between {first} and {last}",
+        f"from {short}" if short else f"{first} to {last}",
+        f"from {days[0]:%A} {first} to {days[1]:%A} {last}",
+        f"from {first} to {last}{',' if us else ''} {days[1].year}",
+    )
+    return told[turn % len(told)]
 
 
-def _lines(name: str) -> list[str]:
-    text = (HERE / "material" / name).read_text("utf-8")
-    return [line for line in text.splitlines() if line and not line.startswith("#")]
+def _in_one_month(days: Sequence[datetime.date], *, us: bool) -> str:
+    month = MONTHS[days[0].month - 1]
+    both = f"{days[0].day} to {days[1].day}"
+    return f"{month} {both}" if us else f"{both} {month}"
+
+
+def _date(text: str, year: int) -> datetime.date:
+    day, month = sorted(text.split(), key=str.isalpha)
+    return datetime.date(year, MONTHS.index(month) + 1, int(day))
 
 
 def _digest(*parts: str) -> int:
