@@ -252,7 +252,7 @@ def _write_sampling(request: Request, known: Capabilities, out: Rendered) -> Non
         if asked is None:
             continue
         if not known.sampling:
-            reason = "the model is not known to take sampling options"
+            reason = "the model is not known to take it, and varies its replies by itself alone"
             out.note(f"config.{name}", "dropped", reason, asked=asked)
         elif name == "top_p" and config.temperature is not None:
             reason = "the model takes it or a temperature, not both"
