@@ -85,6 +85,7 @@ class Control:
         level: One-sided level of the gate.
         rubrics: How many such rubrics were tried.
         confirmed: Under how many of them the gate would have confirmed a gain.
+        worse: Under how many it would have found what was compiled to be worse.
     """
 
     effect: Effect
@@ -92,6 +93,7 @@ class Control:
     level: float
     rubrics: int
     confirmed: int
+    worse: int
 
 
 def copy_project(root: Path, name: str, target: Path) -> Path:
@@ -189,6 +191,7 @@ def control_of(stage: Stage, compilation: Compilation) -> Control | None:
         level=level,
         rubrics=CONTROLS,
         confirmed=verdicts.count("confirmed"),
+        worse=verdicts.count("worse"),
     )
     stage.write("control.json", asdict(control))
     return control

@@ -148,8 +148,9 @@ def _control_text(control: Control | None) -> str:
         "The drafts that the compile compared last, scored again by a hash of row id and draft:\n"
         f"gain {signed(effect.estimate)} {interval(effect.low, effect.high, sign=True)} on "
         f"{effect.n} rows, and the gate says {control.verdict}.\n"
-        f"Of {control.rubrics} such rubrics the gate would have confirmed {control.confirmed}; "
-        f"its level is {control.level:.0%}."
+        f"Of {control.rubrics} such rubrics, each with another salt, the gate would have confirmed "
+        f"{control.confirmed} and called\nthe compiled drafts worse under {control.worse}; its "
+        f"level is {control.level:.0%} either way."
     )
 
 
