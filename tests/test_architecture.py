@@ -33,6 +33,7 @@ ROOMS: dict[str, str] = {
         "errors records project budget lm verdict adapter signatures loop states events "
         "session facts caller answering"
     ),
+    "estimate": "records lm signatures program",
     "traces": (
         "errors records project budget verdict replies adapter loop calls events session program"
     ),
@@ -59,8 +60,8 @@ ROOMS: dict[str, str] = {
         "comparison compilation optimizers compiler"
     ),
     "cli": (
-        "errors records project budget lm session program traces artifact evaluator comparison "
-        "compilation report compiler demonstration"
+        "errors records project budget lm session program estimate traces artifact evaluator "
+        "comparison compilation report compiler demonstration"
     ),
     "testing": "errors records lm",
 }

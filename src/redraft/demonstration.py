@@ -4,7 +4,7 @@ import hashlib
 import json
 import shutil
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from redraft.artifact import load
@@ -19,7 +19,7 @@ from redraft.lm import Models
 from redraft.optimizers import Progress, SearchLimits
 from redraft.program import Program
 from redraft.project import source_path
-from redraft.records import Answer
+from redraft.records import Answer, Usage
 from redraft.session import AnswerRun
 from redraft.statistics import Effect, GateVerdict, gate_verdict, look_level, paired_gain
 
@@ -28,6 +28,8 @@ PROGRAM = "product_blurb"
 # Small enough for ten minutes on two cores; the gate's and the test's rows are not cut further,
 # since fewer could not tell a gain of this size from chance.
 COMPILE_CALLS = 900
+# Of tokens and dollars, where they are capped; the rest is for the answers and the comparison.
+COMPILE_SHARE = 0.6
 TEST_ROWS = 60
 LIMITS = SearchLimits(
     val_rows=40,
@@ -39,6 +41,8 @@ LIMITS = SearchLimits(
     on_fail=("resample",),
 )
 CONTROLS = 200
+# Less than any call costs: a cap that is used up lets nothing more through.
+_SMALLEST_USD = 1e-12
 
 _FOLDERS = ("programs", "metrics")
 
@@ -52,7 +56,8 @@ class Stage:
         root: A scratch copy of the project.
         models: What answers, with recorded replies.
         out: Folder that gets every number: JSON Lines of the rows, and the records.
-        caps: Hard stops of each compile and each comparison; None for those above.
+        caps: Hard stops: calls of the compile and again of the comparison, tokens and dollars of
+            everything that is still to come; None for those above.
     """
 
     name: str
@@ -60,6 +65,29 @@ class Stage:
     models: Models
     out: Path
     caps: RunCaps | None = None
+
+    def after(self, usage: Usage) -> "Stage":
+        """Return the stage with what is left of tokens and dollars; a step needs some of both."""
+        caps = self.caps
+        if caps is None:
+            return self
+        tokens, cost_usd = caps.max_tokens, caps.max_cost_usd
+        if tokens is not None:
+            tokens = max(1, tokens - usage.input_tokens - usage.output_tokens)
+        if cost_usd is not None:
+            cost_usd = max(_SMALLEST_USD, cost_usd - (usage.cost_usd or 0.0))
+        return replace(self, caps=replace(caps, max_tokens=tokens, max_cost_usd=cost_usd))
+
+    def shared(self, share: float) -> RunCaps:
+        """Return the caps of a compile: its own on calls, and a share of tokens and dollars."""
+        caps = self.caps or RunCaps()
+        tokens, cost_usd = caps.max_tokens, caps.max_cost_usd
+        return replace(
+            caps,
+            max_calls=COMPILE_CALLS if caps.max_calls is None else caps.max_calls,
+            max_tokens=None if tokens is None else max(1, int(tokens * share)),
+            max_cost_usd=None if cost_usd is None else cost_usd * share,
+        )
 
     def write(self, file: str, record: Mapping[str, object]) -> None:
         """Write one record to `out`."""
@@ -96,8 +124,8 @@ class Control:
     worse: int
 
 
-def copy_project(root: Path, name: str, target: Path) -> Path:
-    """Copy what one program needs into `target`, without anything that was compiled.
+def require_program(root: Path, name: str) -> None:
+    """Make sure that there is a program to demonstrate.
 
     Raises:
         ProjectError: The project has no such program.
@@ -109,6 +137,15 @@ def copy_project(root: Path, name: str, target: Path) -> Path:
             f"the demonstration needs the program {name!r}, which comes with the repository; "
             f"run scripts/demo in a clone of it, or name a program of your own: {error}"
         ) from error
+
+
+def copy_project(root: Path, name: str, target: Path) -> Path:
+    """Copy what one program needs into `target`, without anything that was compiled.
+
+    Raises:
+        ProjectError: The project has no such program.
+    """
+    require_program(root, name)
     shutil.copy(root / "pyproject.toml", target / "pyproject.toml")
     for folder in (*_FOLDERS, f"trainsets/{name}"):
         shutil.copytree(
@@ -122,7 +159,7 @@ def compile_small(stage: Stage, progress: Progress | None = None) -> Compilation
     compilation = compile_program(
         stage.name,
         optimizer="bootstrap",
-        caps=stage.caps or RunCaps(max_calls=COMPILE_CALLS),
+        caps=stage.shared(COMPILE_SHARE),
         root=stage.root,
         models=stage.models,
         limits=LIMITS,

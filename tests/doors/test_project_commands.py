@@ -181,7 +181,9 @@ def test_dry_run_spends_nothing(redraft: Command) -> None:
 
     assert "4 at best" in shown.out
     assert record["calls"] == {"best": 4, "expected": 7, "worst": 12}
-    assert record["cost_usd"] == 0.0
+    assert record["cost_usd"] == {"best": 0.0, "expected": 0.0, "worst": 0.0}
+    assert 0 < record["tokens"]["best"] <= record["tokens"]["expected"] < record["tokens"]["worst"]
+    assert list(record["roles"]) == ["drafter"]
 
 
 @pytest.mark.usefixtures("project")

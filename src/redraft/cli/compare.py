@@ -11,9 +11,10 @@ from redraft.cli import flags
 from redraft.cli.opening import REPLIES, ModelFlags, open_models
 from redraft.cli.output import print_note, print_record
 from redraft.cli.progress import progress_bar
-from redraft.cli.spending import Calls, Plan, answer_calls, settle
+from redraft.cli.spending import Plan, settle
 from redraft.comparison import Options, compare, plan_comparison
 from redraft.errors import ConfigError
+from redraft.estimate import answer_work
 from redraft.project import find_root
 from redraft.records import Split
 from redraft.report.comparison import comparison_text
@@ -60,15 +61,22 @@ def command(
     checker_lm: flags.CheckerLm = None,
     reviser_lm: flags.ReviserLm = None,
     max_calls: flags.MaxCalls = None,
+    max_tokens: flags.MaxTokens = None,
+    max_cost_usd: flags.MaxCostUsd = None,
     max_seconds: flags.MaxSeconds = None,
     dry_run: flags.DryRun = False,
     as_json: flags.Json = False,
 ) -> None:
     """Compare base with an artifact, loop off and on."""
     root = find_root()
-    caps = RunCaps(max_calls=max_calls, max_seconds=max_seconds)
+    caps = RunCaps(
+        max_calls=max_calls,
+        max_tokens=max_tokens,
+        max_cost_usd=max_cost_usd,
+        max_seconds=max_seconds,
+    )
     named = ModelFlags(lm=lm, drafter=drafter_lm, checker=checker_lm, reviser=reviser_lm)
-    with open_models(root, named, replies=root / REPLIES) as models:
+    with open_models(root, named, replies=root / REPLIES, keyless=dry_run) as models:
         options: Options = {
             "root": root,
             "models": models,
@@ -82,9 +90,8 @@ def command(
             "out": out,
         }
         planned = plan_comparison(name, **options)
-        answers = [answer_calls(p, len(planned.rows)) for p in planned.programs.values()]
-        calls = sum(answers, Calls(0, 0, 0))
-        plan = Plan(calls, models, {"rows": len(planned.rows), "programs": len(planned.programs)})
+        work = [answer_work(program, planned.rows) for program in planned.programs.values()]
+        plan = Plan(work, models, {"rows": len(planned.rows), "programs": len(work)})
         settle(plan, caps, dry_run=dry_run, as_json=as_json)
         with progress_bar(f"compare {name}") as bar:
             options["progress"] = bar.rows

@@ -1,5 +1,6 @@
 """`redraft compile`: tune a program on its rows, pass the gate, write the artifact."""
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -9,9 +10,11 @@ from redraft.cli import flags
 from redraft.cli.opening import REPLIES, ModelFlags, open_models
 from redraft.cli.output import print_record
 from redraft.cli.progress import progress_bar
-from redraft.cli.spending import Calls, Plan, settle
+from redraft.cli.spending import Plan, settle
 from redraft.compilation import Promote
 from redraft.compiler import CompileEstimate, compile_program, estimate_compile
+from redraft.estimate import Span, shared_work
+from redraft.evaluator import resolve
 from redraft.lm import Models
 from redraft.project import find_root
 from redraft.report.compilation import compilation_text
@@ -46,19 +49,28 @@ def command(
             help="Calls to models at most; the gate's are kept back.",
         ),
     ] = None,
+    max_tokens: flags.MaxTokens = None,
+    max_cost_usd: flags.MaxCostUsd = None,
     max_seconds: flags.MaxSeconds = None,
     dry_run: flags.DryRun = False,
     as_json: flags.Json = False,
 ) -> None:
     """Compile a program and print what came of it."""
     root = find_root()
-    caps = RunCaps(max_calls=max_calls, max_seconds=max_seconds)
+    caps = RunCaps(
+        max_calls=max_calls,
+        max_tokens=max_tokens,
+        max_cost_usd=max_cost_usd,
+        max_seconds=max_seconds,
+    )
     named = ModelFlags(lm=lm, drafter=drafter_lm, checker=checker_lm, reviser=reviser_lm)
-    with open_models(root, named, replies=None if fresh else root / REPLIES) as models:
+    with open_models(
+        root, named, replies=None if fresh else root / REPLIES, keyless=dry_run
+    ) as models:
         estimate = estimate_compile(
             name, optimizer=optimizer, caps=caps, seed=seed, root=root, models=models
         )
-        settle(_plan(estimate, models), caps, dry_run=dry_run, as_json=as_json)
+        settle(_plan(root, name, estimate, models), caps, dry_run=dry_run, as_json=as_json)
         with progress_bar(f"compile {name}") as bar:
             compilation = compile_program(
                 name,
@@ -77,7 +89,10 @@ def command(
     raise typer.Exit(compilation.exit_code)
 
 
-def _plan(estimate: CompileEstimate, models: Models) -> Plan:
+def _plan(root: Path, name: str, estimate: CompileEstimate, models: Models) -> Plan:
+    subject = resolve(name, root=root, artifact="base", models=models)
+    calls = Span(estimate.best, estimate.expected, estimate.worst)
+    work = shared_work(subject.program, subject.rows("val"), calls, demos=estimate.demos)
     details = {
         "cap on calls": estimate.cap,
         "smallest cap": estimate.needed,
@@ -86,4 +101,4 @@ def _plan(estimate: CompileEstimate, models: Models) -> Plan:
         "level of the gate's look": estimate.level,
         "smallest gain that would show": estimate.smallest_detectable,
     }
-    return Plan(Calls(estimate.best, estimate.expected, estimate.worst), models, details)
+    return Plan([work], models, details)

@@ -15,7 +15,7 @@ from redraft.cli.numbers import interval, signed
 from redraft.cli.opening import ModelFlags, open_models
 from redraft.cli.output import print_note
 from redraft.cli.progress import progress_bar, spent_so_far
-from redraft.cli.spending import Calls, Plan, settle
+from redraft.cli.spending import Plan, settle
 from redraft.comparison import Comparison
 from redraft.demonstration import (
     COMPILE_CALLS,
@@ -29,7 +29,11 @@ from redraft.demonstration import (
     compile_small,
     control_of,
     copy_project,
+    require_program,
 )
+from redraft.estimate import Span, shared_work
+from redraft.evaluator import resolve
+from redraft.lm import Models
 from redraft.lm.catalogue import models_folder
 from redraft.lm.names import DEFAULT_LOCAL
 from redraft.project import find_root
@@ -40,7 +44,8 @@ from redraft.report.compilation import outcome_text
 EXAMPLE = "redraft demo --dry-run"
 
 # Five programs answer the rows of the comparison, each with up to two revisions.
-_COMPARE_CALLS = Calls(4 * TEST_ROWS, 7 * TEST_ROWS, 15 * TEST_ROWS)
+_COMPARE_CALLS = Span(4 * TEST_ROWS, 7 * TEST_ROWS, 15 * TEST_ROWS)
+_COMPILE_CALLS = Span(COMPILE_CALLS // 3, COMPILE_CALLS // 2, COMPILE_CALLS)
 
 
 def command(
@@ -70,25 +75,40 @@ def command(
             help="Calls that compiling may make, and comparing again.",
         ),
     ] = None,
+    max_tokens: flags.MaxTokens = None,
+    max_cost_usd: flags.MaxCostUsd = None,
     dry_run: flags.DryRun = False,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="With --dry-run: print the record as JSON.")
+    ] = False,
 ) -> None:
     """Run every step on fewer rows and print what came of it."""
     root, cache = find_root(), models_folder().parent / "demo" / name
+    require_program(root, name)
     out = out or cache
-    caps = RunCaps(max_calls=max_calls)
-    with open_models(root, ModelFlags(lm=lm), replies=cache / "replies.sqlite") as models:
-        compiling = Calls(COMPILE_CALLS // 3, COMPILE_CALLS // 2, COMPILE_CALLS)
-        plan = Plan(compiling + _COMPARE_CALLS, models, {"model": lm, "rows of the comparison": 60})
-        settle(plan, caps, dry_run=dry_run, as_json=False)
+    caps = RunCaps(max_calls=max_calls, max_tokens=max_tokens, max_cost_usd=max_cost_usd)
+    replies = cache / "replies.sqlite"
+    with open_models(root, ModelFlags(lm=lm), replies=replies, keyless=dry_run) as models:
+        plan = _plan(root, name, models, lm)
+        settle(plan, caps, dry_run=dry_run, as_json=as_json)
         with tempfile.TemporaryDirectory(prefix="redraft-demo-") as scratch:
             stage = Stage(
                 name=name,
                 root=copy_project(root, name, Path(scratch)),
                 models=models,
                 out=out,
-                caps=None if max_calls is None else caps,
+                caps=None if caps == RunCaps() else caps,
             )
             _play(stage, lm)
+
+
+def _plan(root: Path, name: str, models: Models, lm: str) -> Plan:
+    subject = resolve(name, root=root, artifact="base", models=models)
+    rows = subject.rows("val")
+    compiling = shared_work(subject.program, rows, _COMPILE_CALLS, demos=max(LIMITS.sizes))
+    comparing = shared_work(subject.program, rows, _COMPARE_CALLS, demos=max(LIMITS.sizes))
+    details = {"model": lm, "rows of the comparison": TEST_ROWS}
+    return Plan([compiling, comparing], models, details)
 
 
 def _play(stage: Stage, lm: str) -> None:
@@ -96,10 +116,12 @@ def _play(stage: Stage, lm: str) -> None:
     with progress_bar("compile") as bar:
         compilation = compile_small(stage, bar.stage)
     _note_spend(compilation.usage)
+    stage = stage.after(compilation.usage)
     _print_part("1. Compile", outcome_text(compilation))
     _print_part("2. Answer one request", "")
     for artifact, answer in answer_both(stage, compilation).items():
         _write_answer(artifact, answer)
+        stage = stage.after(answer.usage)
     with progress_bar("compare") as bar:
         comparison = compare_small(stage, compilation, bar.rows)
     if comparison is not None:

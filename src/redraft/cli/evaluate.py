@@ -11,7 +11,8 @@ from redraft.cli.numbers import interval, number
 from redraft.cli.opening import REPLIES, ModelFlags, open_models, open_program
 from redraft.cli.output import print_note, print_record
 from redraft.cli.progress import progress_bar, spent_so_far
-from redraft.cli.spending import Plan, answer_calls, settle
+from redraft.cli.spending import Plan, settle
+from redraft.estimate import answer_work
 from redraft.evaluator import Evaluation, EvaluationRun, evaluate, resolve
 from redraft.project import find_root
 from redraft.records import Split
@@ -38,20 +39,27 @@ def command(
     checker_lm: flags.CheckerLm = None,
     reviser_lm: flags.ReviserLm = None,
     max_calls: flags.MaxCalls = None,
+    max_tokens: flags.MaxTokens = None,
+    max_cost_usd: flags.MaxCostUsd = None,
     max_seconds: flags.MaxSeconds = None,
     dry_run: flags.DryRun = False,
     as_json: flags.Json = False,
 ) -> None:
     """Answer the rows of one split and print the mean score."""
     root = find_root()
-    caps = RunCaps(max_calls=max_calls, max_seconds=max_seconds)
+    caps = RunCaps(
+        max_calls=max_calls,
+        max_tokens=max_tokens,
+        max_cost_usd=max_cost_usd,
+        max_seconds=max_seconds,
+    )
     named = ModelFlags(lm=lm, drafter=drafter_lm, checker=checker_lm, reviser=reviser_lm)
-    with open_models(root, named, replies=root / REPLIES) as models:
+    with open_models(root, named, replies=root / REPLIES, keyless=dry_run) as models:
         program = open_program(
             root, name, artifact=artifact, models=models, allow_drift=allow_drift
         )
-        count = len(resolve(program, root=root, allow_drift=allow_drift).rows(split, rows))
-        plan = Plan(answer_calls(program, count), models, {"rows": count})
+        chosen = resolve(program, root=root, allow_drift=allow_drift).rows(split, rows)
+        plan = Plan([answer_work(program, chosen)], models, {"rows": len(chosen)})
         settle(plan, caps, dry_run=dry_run, as_json=as_json)
         with progress_bar(f"evaluate {name}") as bar:
             run = EvaluationRun(seed=seed, meter=Meter(caps), progress=bar.rows, sink=out)

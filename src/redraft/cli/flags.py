@@ -47,6 +47,25 @@ MaxCalls = Annotated[
         "--max-calls", metavar="N", min=1, show_default="no cap", help="Calls to models at most."
     ),
 ]
+MaxTokens = Annotated[
+    int | None,
+    typer.Option(
+        "--max-tokens",
+        metavar="N",
+        min=1,
+        show_default="no cap",
+        help="Tokens at most, sent and received.",
+    ),
+]
+MaxCostUsd = Annotated[
+    float | None,
+    typer.Option(
+        "--max-cost-usd",
+        metavar="X",
+        show_default="no cap",
+        help="Dollars at most; refused where a price is not known.",
+    ),
+]
 MaxSeconds = Annotated[
     float | None,
     typer.Option(
@@ -63,6 +82,6 @@ Seed = Annotated[
     int, typer.Option("--seed", metavar="N", min=0, help="Seed of the search and of sampling.")
 ]
 DryRun = Annotated[
-    bool, typer.Option("--dry-run", help="Say how many calls it would take, and spend nothing.")
+    bool, typer.Option("--dry-run", help="Say what it would take, and spend nothing.")
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print the record as JSON.")]

@@ -25,13 +25,16 @@ class ModelFlags:
 
 
 @contextmanager
-def open_models(root: Path, flags: ModelFlags, *, replies: Path | None = None) -> Iterator[Models]:
+def open_models(
+    root: Path, flags: ModelFlags, *, replies: Path | None = None, keyless: bool = False
+) -> Iterator[Models]:
     """Connect the models that flags and settings name, and close them afterwards.
 
     Args:
         root: The project.
         flags: What the command line says.
         replies: File of recorded replies that may be used again; never for an answer.
+        keyless: Whether Claude may be named without a key, to estimate what it would cost.
     """
     config = read_config(root)
     names = model_names(
@@ -43,7 +46,7 @@ def open_models(root: Path, flags: ModelFlags, *, replies: Path | None = None) -
             "reviser": flags.reviser,
         },
     )
-    models = connect(names, root=root, recorded=replies, tables=config.tables)
+    models = connect(names, root=root, recorded=replies, tables=config.tables, keyless=keyless)
     try:
         yield models
     finally:

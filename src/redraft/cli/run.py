@@ -62,18 +62,27 @@ def command(
     checker_lm: flags.CheckerLm = None,
     reviser_lm: flags.ReviserLm = None,
     max_calls: flags.MaxCalls = None,
+    max_tokens: flags.MaxTokens = None,
+    max_cost_usd: flags.MaxCostUsd = None,
     max_seconds: flags.MaxSeconds = None,
     as_json: flags.Json = False,
 ) -> None:
     """Answer one request and print the draft."""
     root = find_root()
-    caps = Caps(max_calls=max_calls, max_seconds=max_seconds)
+    caps = Caps(
+        max_calls=max_calls,
+        max_tokens=max_tokens,
+        max_cost_usd=max_cost_usd,
+        max_seconds=max_seconds,
+    )
     inputs = read_inputs(given)
     named = ModelFlags(lm=lm, drafter=drafter_lm, checker=checker_lm, reviser=reviser_lm)
     store, trace = _open_store(root, name, resumed=resumed, no_store=no_store)
     if trace is not None and artifact is None:
         artifact = trace.artifact_id or "base"
     with open_models(root, named) as models:
+        if caps.max_cost_usd is not None:
+            models.require_prices()
         program = open_program(
             root, name, artifact=artifact, models=models, allow_drift=allow_drift
         )

@@ -8,10 +8,13 @@ from rich.text import Text
 
 from redraft.budget import Meter, RunCaps
 from redraft.cli.opening import ModelFlags, open_models, open_program
-from redraft.cli.spending import Calls, Plan, settle
+from redraft.cli.spending import Plan, settle
 from redraft.cli.trace_text import agreement_text, attempts_diff, summaries_text, trace_text
 from redraft.errors import ConfigError
-from redraft.records import Attempt
+from redraft.estimate import NOTHING, Span, Work
+from redraft.lm import Models
+from redraft.program import Program
+from redraft.records import Attempt, Row
 from redraft.traces import (
     Agreement,
     Trace,
@@ -97,12 +100,12 @@ def recheck_traces(store: TraceStore, request: Request) -> Done:
     traces = [store.load(trace_id) for trace_id in request.ids]
     drafts = sum(len(trace.attempts) for trace in traces)
     meter, total, judged = Meter(request.caps), Agreement(), []
-    with open_models(request.root, request.models) as models:
-        plan = Plan(Calls(0, drafts, 2 * drafts), models, {"drafts": drafts})
+    with open_models(request.root, request.models, keyless=request.dry_run) as models:
+        programs = [_judge_of(request, trace, models) for trace in traces]
+        work = [_recheck_work(p, trace) for p, trace in zip(programs, traces, strict=True)]
+        plan = Plan(work, models, {"drafts": drafts})
         settle(plan, request.caps, dry_run=request.dry_run, as_json=request.as_json)
-        for trace in traces:
-            chosen = request.artifact or trace.artifact_id or "base"
-            program = open_program(request.root, trace.program, artifact=chosen, models=models)
+        for program, trace in zip(programs, traces, strict=True):
             rechecks = recheck(store, trace.id, program, meter=meter)
             total += agreement(trace.attempts, rechecks)
             judged.append({"id": trace.id, "rechecks": to_plain(rechecks)})
@@ -133,6 +136,22 @@ def trace_record(trace: Trace) -> dict[str, object]:
     if trace.answer is not None:
         del record["attempts"]
     return record
+
+
+def _judge_of(request: Request, trace: Trace, models: Models) -> Program:
+    chosen = request.artifact or trace.artifact_id or "base"
+    return open_program(request.root, trace.program, artifact=chosen, models=models)
+
+
+def _recheck_work(program: Program, trace: Trace) -> Work:
+    """Return the work of judging the drafts of a trace again; code alone costs nothing."""
+    drafts = [attempt.draft for attempt in trace.attempts]
+    rows = [
+        Row(f"{trace.id}-{number}", trace.start.inputs, {"draft": draft})
+        for number, draft in enumerate(drafts, start=1)
+    ]
+    calls = Span(0, len(drafts), 2 * len(drafts)) if program.criteria else NOTHING
+    return Work(program=program, rows=rows, calls={"checker": calls})
 
 
 def _one(ids: Sequence[str]) -> str:

@@ -101,6 +101,8 @@ def command(
         ),
     ] = None,
     max_calls: flags.MaxCalls = None,
+    max_tokens: flags.MaxTokens = None,
+    max_cost_usd: flags.MaxCostUsd = None,
     max_seconds: flags.MaxSeconds = None,
     older_than: Annotated[
         float | None,
@@ -141,7 +143,12 @@ def command(
         limit=limit,
         models=ModelFlags(lm=lm, checker=checker_lm),
         artifact=artifact,
-        caps=RunCaps(max_calls=max_calls, max_seconds=max_seconds),
+        caps=RunCaps(
+            max_calls=max_calls,
+            max_tokens=max_tokens,
+            max_cost_usd=max_cost_usd,
+            max_seconds=max_seconds,
+        ),
         older_than=older_than,
         keep=keep,
         dry_run=dry_run,

@@ -30,6 +30,7 @@ class CompileEstimate:
         worst: Calls if no draft passes; tries after an outage come on top, within the cap.
         cap: Calls that it may make.
         needed: The smallest cap that pays for the gate's look.
+        demos: Demos that a prompt may get at most.
         val_rows: Rows there are for choosing.
         gate_rows: Rows of the gate's look.
         level: One-sided level of that look.
@@ -42,6 +43,7 @@ class CompileEstimate:
     worst: int
     cap: int
     needed: int
+    demos: int
     val_rows: int
     gate_rows: int
     level: float
@@ -82,6 +84,7 @@ def estimate_compile(
             worst=worst,
             cap=allowance.calls,
             needed=look_calls(contest, contest.base.loop),
+            demos=max(run.limits.sizes, default=0),
             val_rows=len(contest.val),
             gate_rows=len(contest.gate),
             level=level,

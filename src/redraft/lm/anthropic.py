@@ -47,6 +47,7 @@ class AnthropicEngine(PaidEngine):
         name: `anthropic/MODEL`, `anthropic-bedrock/MODEL` or `anthropic-vertex/MODEL`.
         settings: How it is reached, and what it takes in place of what is known.
         prices: What its tokens cost; None where that is not known.
+        keyless: Whether it may lack what it needs to be asked: then it only estimates.
 
     Raises:
         ModelError: A key, a region or a library is missing.
@@ -64,6 +65,7 @@ class AnthropicEngine(PaidEngine):
         *,
         settings: AnthropicSettings | None = None,
         prices: Prices | None = None,
+        keyless: bool = False,
     ) -> None:
         self.name = name
         self.prices = prices
@@ -77,7 +79,7 @@ class AnthropicEngine(PaidEngine):
         self.parallel = self._settings.parallel
         self.fingerprint = _fingerprint(name, self._settings.base_url, stated)
         self._work = BackgroundLoop()
-        self._client: Client | None = make_client(name, self._settings)
+        self._client = _client(name, self._settings, keyless=keyless)
         self._key_name = key_name(name, self._settings)
         self._secrets = secrets_of(name, self._settings, self._client)
         self._lock = threading.Lock()
@@ -121,13 +123,17 @@ class AnthropicEngine(PaidEngine):
         del text
         return None
 
-    def count_request(self, request: Request) -> int:
+    def count_request(self, request: Request) -> int | None:
         """Return the tokens of a request's prompt, counted by the API, which is free.
+
+        None where there is no key to ask with.
 
         Raises:
             LM15Error: The API refused or failed.
             ModelError: Key or model were refused.
         """
+        if self._client is None:
+            return None
         counted: int = _result(self._work.submit(self._count(request)).result())
         return counted
 
@@ -210,7 +216,8 @@ class AnthropicEngine(PaidEngine):
 
         The SDK's exceptions hold the key and the prompt, and stay behind here.
         """
-        assert self._client is not None
+        if self._client is None:
+            return ModelError(f"{self.name!r} has no key, and can only estimate", model=self.name)
         try:
             return await call(self._client)
         except LM15Error as error:
@@ -263,5 +270,14 @@ def _fingerprint(name: str, base_url: str | None, stated: Mapping[str, object]) 
     return hashlib.sha256(told.encode()).hexdigest()
 
 
-def _close(work: BackgroundLoop, client: Client) -> None:
-    work.close(client.close())
+def _client(name: str, settings: AnthropicSettings, *, keyless: bool) -> Client | None:
+    try:
+        return make_client(name, settings)
+    except ModelError:
+        if keyless:
+            return None
+        raise
+
+
+def _close(work: BackgroundLoop, client: Client | None) -> None:
+    work.close(None if client is None else client.close())

@@ -53,11 +53,12 @@ def key_name(name: str, settings: AnthropicSettings) -> str:
     return settings.key_env or _KEY_NAMES[name.partition("/")[0]]
 
 
-def secrets_of(name: str, settings: AnthropicSettings, client: Client) -> tuple[str, ...]:
+def secrets_of(name: str, settings: AnthropicSettings, client: Client | None) -> tuple[str, ...]:
     """Return every value that no message may show, the longest first."""
     held = (getattr(client, attribute, None) for attribute in _HELD)
     found = {str(value) for value in held if value}
-    found |= set(settings.sent_headers(name).values())
+    if client is not None:
+        found |= set(settings.sent_headers(name).values())
     return tuple(sorted(found, key=len, reverse=True))
 
 

@@ -60,6 +60,12 @@ def estimated_tokens(engine: Engine, request: Request) -> TokenCount:
     return TokenCount(around + sum(map(_bytes, texts)) // _BYTES_PER_TOKEN, is_exact=False)
 
 
+def likely_tokens(engine: Engine, text: str) -> int:
+    """Return the likely tokens of a text without asking a provider."""
+    counted = engine.count_tokens(text)
+    return -(-_bytes(text) // _BYTES_PER_TOKEN) if counted is None else counted
+
+
 def text_bound(engine: Engine, request: Request) -> Bound:
     """Return the bound of a request of texts: counted by the model where it can, else bytes.
 

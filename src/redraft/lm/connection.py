@@ -44,6 +44,7 @@ def connect(
     recorded: Path | None = None,
     retry: Retry | None = None,
     tables: Mapping[str, Mapping[str, object]] | None = None,
+    keyless: bool = False,
 ) -> Models:
     """Return the models of the named roles; equal names with equal settings share one engine.
 
@@ -54,6 +55,7 @@ def connect(
             offline commands use one, answering never does.
         retry: Which failures are tried again.
         tables: The tables of `[tool.redraft]` about models: `anthropic` and `prices`.
+        keyless: Whether Claude may be named without a key, to estimate what it would cost.
 
     Raises:
         ConfigError: A table says something that cannot be.
@@ -61,7 +63,7 @@ def connect(
         MissingExtraError: A model needs an optional part that is not installed.
     """
     store = None if recorded is None else ReplyStore(recorded)
-    maker = _Maker(root, tables or {}, store, retry)
+    maker = _Maker(root, tables or {}, store, retry, keyless=keyless)
     return Models(**{role: maker.model(role, name) for role, name in names.items()})
 
 
@@ -74,11 +76,14 @@ class _Maker:
         tables: Mapping[str, Mapping[str, object]],
         store: ReplyStore | None,
         retry: Retry | None,
+        *,
+        keyless: bool,
     ) -> None:
         self._root = root
         self._tables = tables
         self._store = store
         self._retry = retry
+        self._keyless = keyless
         self._made: list[tuple[str, AnthropicSettings | None, Model]] = []
 
     def model(self, role: Role, name: str) -> Model:
@@ -97,7 +102,7 @@ class _Maker:
         if settings is None:
             return Model(_engine(name, self._root), retry=self._retry, store=self._store)
         prices = prices_of(name, self._tables.get("prices"))
-        engine = room.AnthropicEngine(name, settings=settings, prices=prices)
+        engine = room.AnthropicEngine(name, settings=settings, prices=prices, keyless=self._keyless)
         limited = settings.max_rpm is not None or settings.max_tpm is not None
         pace = Pace(max_rpm=settings.max_rpm, max_tpm=settings.max_tpm) if limited else None
         return Model(engine, retry=self._retry, store=self._store, pace=pace)

@@ -4,11 +4,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from dspy.clients.lm import LM
-from dspy.lm15 import Request, Response
+from dspy.lm15 import LM15Error, Request, Response
 
 from redraft.budget import Meter
 from redraft.errors import ModelError
-from redraft.lm.bounds import Bound, TokenCount, estimated_tokens, text_bound
+from redraft.lm.bounds import Bound, TokenCount, estimated_tokens, likely_tokens, text_bound
 from redraft.lm.cache import ReplyStore
 from redraft.lm.engine import Engine
 from redraft.lm.pace import Pace
@@ -103,12 +103,16 @@ class Model:
         """Return the tokens of a request's prompt: counted where that is free, else estimated.
 
         Raises:
-            LM15Error: The provider refused or failed to count.
             ModelError: Key or model were refused.
         """
-        if isinstance(self._engine, PaidEngine):
-            return TokenCount(self._engine.count_request(request), is_exact=True)
-        return estimated_tokens(self._engine, request)
+        counted = self._counted(request)
+        if counted is None:
+            return estimated_tokens(self._engine, request)
+        return TokenCount(counted, is_exact=True)
+
+    def likely_tokens(self, text: str) -> int:
+        """Return how many tokens `text` has: counted by the model itself, else estimated."""
+        return likely_tokens(self._engine, text)
 
     def lm(self, meter: Meter, *, replicate: int = 0) -> LM:
         """Return the model for DSPy, reserving and recording in `meter`.
@@ -140,6 +144,15 @@ class Model:
         self._engine.close()
         if self._store is not None:
             self._store.close()
+
+    def _counted(self, request: Request) -> int | None:
+        if not isinstance(self._engine, PaidEngine):
+            return None
+        try:
+            return self._engine.count_request(request)
+        except LM15Error:
+            # An estimate must not hang on a provider that is out of reach just now.
+            return None
 
 
 @dataclass(frozen=True)

@@ -33,8 +33,10 @@ class PaidEngine(ABC):
         """
 
     @abstractmethod
-    def count_request(self, request: Request) -> int:
+    def count_request(self, request: Request) -> int | None:
         """Return the tokens of a prompt, counted by the provider; it costs nothing.
+
+        None where there is no key to ask with.
 
         Raises:
             LM15Error: The provider refused or failed.

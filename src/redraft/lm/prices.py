@@ -3,7 +3,7 @@
 import gzip
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
@@ -84,6 +84,12 @@ class Prices:
         if self.long_rates is not None and input_tokens > (self.long_tokens or 0):
             options.append(self.long_rates)
         return max(r.highest_input * input_tokens + r.output * output_tokens for r in options)
+
+    def in_batch(self) -> "Prices | None":
+        """Return what the same costs in a batch; None where that is not known."""
+        if self.batch is None or (self.long_rates is not None and self.long_batch is None):
+            return None
+        return replace(self, rates=self.batch, long_rates=self.long_batch)
 
     def _rates(self, input_tokens: int, *, batch: bool) -> Rates | None:
         if self.long_tokens is None or input_tokens <= self.long_tokens:
