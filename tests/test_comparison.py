@@ -24,6 +24,7 @@ from redraft.budget import RunCaps
 from redraft.comparison import Comparison, compare, plan_comparison
 from redraft.comparison.subject import common_loop
 from redraft.errors import ArtifactError, ConfigError, OutageError
+from redraft.lm.wire import system_text
 from redraft.looks import looks
 from redraft.program import Program, load_base
 from redraft.records import Check, Criterion, Demo, Loop, Row, Usage
@@ -185,6 +186,19 @@ def test_a_row_missing_in_one_cell_is_dropped_from_all() -> None:
     rows = sum(row.split == "test" for row in trainset())
     assert (found.n, found.not_measured) == (rows - 1, 1)
     assert found.gains.total.effect.n == found.n
+    assert any("scripted/test" in reason for reason in found.reasons)
+
+
+def test_outage_of_an_alternative_is_told() -> None:
+    """Else it would look as if the alternative had been left out on purpose."""
+
+    def script(request: Request) -> str | Reply:
+        pasted = "Rules:" in system_text(request)
+        return Reply(fail="outage") if pasted else "three words here"
+
+    found = compared(base_program(script))
+
+    assert found.not_measured == 0
     assert any("scripted/test" in reason for reason in found.reasons)
 
 

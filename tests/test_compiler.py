@@ -21,7 +21,7 @@ from tuning_worlds import (
 from redraft.artifact import Reason, current, list_artifacts, promote, promotions, read_artifact
 from redraft.budget import RunCaps
 from redraft.compiler import compile_program, estimate_compile
-from redraft.errors import BudgetError, ConfigError, OutageError
+from redraft.errors import BudgetError, ConfigError, OutageError, PrepareError
 from redraft.lm.wire import message_text
 from redraft.looks import ledger_path, looks
 from redraft.optimizers import SearchLimits, SearchTask
@@ -29,7 +29,7 @@ from redraft.program import load_base
 from redraft.project import load_attribute
 from redraft.records import Demo, PredictorState, ProgramState
 from redraft.rubric import Measure, Rubric, load_rubric
-from redraft.testing import Reply, models_of
+from redraft.testing import Reply, Scripted, models_of
 
 RESAMPLE = "loop=Loop(max_revisions=2, on_fail='resample')"
 QUICK = SearchLimits(sizes=(0, 2, 4), sets_per_size=1, train_rows=8, max_revisions=1)
@@ -529,6 +529,33 @@ def test_outage_names_the_model_and_writes_nothing(tmp_path: Path) -> None:
 
     assert (caught.value.model, caught.value.exit_code) == ("scripted/test", 1)
     assert not (root / "compiled").exists()
+
+
+def test_outage_of_the_checker_is_no_reason_to_switch_the_loop_off(tmp_path: Path) -> None:
+    """A checker that is down makes checking look worthless, so nothing is concluded from it."""
+    checked = f"criteria=[Criterion('plain', 'It is plain.')], {RESAMPLE}"
+    root = make_project(tmp_path, loop=checked)
+    models = models_of(drafter=writer(learner), checker=Reply(fail="outage"))
+
+    with pytest.raises(OutageError, match="scripted/checker"):
+        compile_program(NAME, root=root, models=models, limits=QUICK)
+
+    assert not (root / "compiled").exists()
+
+
+def test_row_that_prepare_cannot_read_costs_nothing(tmp_path: Path) -> None:
+    """It is found before the first call and before the look, in whichever split it is."""
+    prepared = f"prepare=lambda inputs: {{'asked': inputs['request'].split(': ')[1]}}, {RESAMPLE}"
+    root = make_project(tmp_path, loop=prepared)
+    drafter = Scripted(writer(learner))
+    last = next(row.id for row in reversed(rows()) if row.split == "gate")
+    given = [replace(row, inputs={"request": "?"}) if row.id == last else row for row in rows()]
+
+    with pytest.raises(PrepareError, match=last):
+        compile_program(NAME, root=root, models=models_of(drafter), rows=given, limits=QUICK)
+
+    assert drafter.requests == ()
+    assert looks(root, NAME) == ()
 
 
 def test_outage_at_the_gate_leaves_only_the_look(tmp_path: Path) -> None:

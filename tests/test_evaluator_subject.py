@@ -26,11 +26,13 @@ ROWS = [Row("a", {"request": "Lift."}, split="val"), Row("b", {"request": "Door.
 def placed(root: Path) -> str:
     """Put an artifact of the program as it stands into the project and return its id."""
     base = load_base(root, NAME)
+    trainset = load_trainset(root, NAME)
     lineage = Lineage(
         program=source_fingerprint(root / "programs" / f"{NAME}.py"),
         files=file_digests(root, base),
         rubric=source_fingerprint(root / "metrics" / f"{NAME}.py"),
-        rows=load_trainset(root, NAME).digest,
+        rows=trainset.digest,
+        splits={"train": tuple(row.id for row in trainset.split("train"))},
     )
     artifact = build_artifact(base, lineage=lineage, search=Search("identity", 0))
     folder = root / "compiled" / NAME / artifact.id
@@ -116,6 +118,19 @@ def test_changed_rows_are_drift(root: Path) -> None:
 
     with pytest.raises(DriftError, match="trainsets/notice/"):
         resolve(NAME, root=root, artifact=artifact_id)
+
+
+def test_rows_that_moved_to_another_split_are_drift(root: Path) -> None:
+    """Else an artifact would be measured on rows that it was shown as demos."""
+    moved = load_trainset(root, NAME).split("train")[0].id
+    artifact_id = placed(root)
+    path = root / "trainsets" / NAME / "rows.jsonl"
+    named = f'"id": "{moved}", "split": "test",'
+    path.write_text(path.read_text().replace(f'"id": "{moved}",', named))
+
+    with pytest.raises(DriftError, match="no longer in 'train'"):
+        resolve(NAME, root=root, artifact=artifact_id)
+    assert resolve(NAME, root=root, artifact=artifact_id, allow_drift=True).program.artifact_id
 
 
 def test_rubric_and_rows_given_as_objects_are_no_drift(root: Path) -> None:

@@ -120,7 +120,8 @@ def test_every_kind_of_number_is_a_value(value: object) -> None:
 
 
 @pytest.mark.parametrize(
-    "value", [7, -0.1, 1.0001, math.nan, math.inf, None, "0.5", (0.5, 3), (7, "x"), [], {}]
+    "value",
+    [7, -0.1, 1.0001, math.nan, math.inf, 10**400, None, "0.5", (0.5, 3), (7, "x"), [], {}],
 )
 def test_what_is_no_number_in_0_to_1_is_an_error(value: object) -> None:
     """The error names rubric, measure, row, line and the value."""
@@ -219,7 +220,7 @@ def test_something_must_stay_visible() -> None:
 # What a rubric must be
 
 
-@pytest.mark.parametrize("weight", [-1, math.nan, math.inf, None, "2"])
+@pytest.mark.parametrize("weight", [-1, math.nan, math.inf, 10**400, None, "2"])
 def test_a_weight_is_a_finite_number_from_0(weight: float) -> None:
     """The measure and the value are named."""
     with pytest.raises(RubricError, match=f"measure 'm': the weight must .* got {weight!r}"):

@@ -189,7 +189,13 @@ def _split(measured: object) -> tuple[float | None, str]:
 
 
 def _number(value: object) -> float | None:
-    return float(value) if isinstance(value, Real) and math.isfinite(value) else None
+    if not isinstance(value, Real):
+        return None
+    try:
+        number = float(value)
+    except OverflowError:
+        return None
+    return number if math.isfinite(number) else None
 
 
 def _place(error: Exception) -> str:

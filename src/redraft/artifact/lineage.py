@@ -42,3 +42,14 @@ def _differences(name: str, then: Lineage, now: Lineage) -> Iterator[str]:
     ):
         if found is not None and was is not None and found != was:
             yield f"{what} changed since it was compiled"
+    if then.rows == now.rows:
+        yield from _moved_rows(then, now)
+
+
+def _moved_rows(then: Lineage, now: Lineage) -> Iterator[str]:
+    """Yield a line for each split that lost rows; the digest of the rows says nothing of that."""
+    for split, ids in then.splits.items():
+        moved = sorted(set(ids) - set(now.splits.get(split, ids)))
+        if moved:
+            count = "1 row is" if len(moved) == 1 else f"{len(moved)} rows are"
+            yield f"{count} no longer in {split!r}, such as {moved[0]!r}"

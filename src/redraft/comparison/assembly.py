@@ -65,9 +65,7 @@ def put_together(
     on = {name: by_id(found.results) for name, found in evaluations.items()}
     ids = measured_rows([on["base_on"], on["compiled_on"]])
     reasons = tuple(
-        dict.fromkeys(
-            reason for name in ("base_on", "compiled_on") for reason in evaluations[name].reasons
-        )
+        dict.fromkeys(reason for found in evaluations.values() for reason in found.reasons)
     )
     if not ids:
         raise OutageError(

@@ -20,7 +20,7 @@ from redraft.evaluator.rows import EvaluationRun, evaluate_rows
 from redraft.looks import Look, record_look
 from redraft.program import Program
 from redraft.project import find_root, source_fingerprint
-from redraft.records import Row, Split
+from redraft.records import SPLITS, Row, Split
 from redraft.rubric import Rubric, load_rubric
 from redraft.trainset import Trainset, load_trainset, make_trainset
 
@@ -87,13 +87,18 @@ class Subject:
         Raises:
             TrainsetError: The split is empty.
             ConfigError: The limit is below 1.
+            PrepareError: The program's `prepare` cannot read a row.
         """
         if limit is not None and limit < 1:
             raise ConfigError(f"rows must be 1 or more, got {limit}; leave it out for all")
         found = self.trainset.split(split)
         # Files are often sorted by kind of row, so the first rows would not stand for all.
         chosen = {row.id for row in sorted(found, key=_draw)[:limit]}
-        return tuple(row for row in found if row.id in chosen)
+        rows = tuple(row for row in found if row.id in chosen)
+        for row in rows:
+            # Found here, a row that `prepare` cannot read costs neither a call nor a look.
+            self.program.facts(row.inputs, row.id)
+        return rows
 
 
 def resolve(
@@ -130,6 +135,7 @@ def resolve(
             # Rubrics and rows that are given as objects are others on purpose.
             rubric=_fingerprint(root / "metrics" / f"{found.name}.py") if rubric is None else None,
             rows=trainset.digest if rows is None else None,
+            splits=_members(trainset) if rows is None else {},
         )
         verify_lineage(artifact, made_from, allow_drift=where.get("allow_drift", False))
     return subject
@@ -212,6 +218,13 @@ def _trainset(rows: RowsGiven, program: Program, root: Path | None) -> Trainset:
 
 def _fingerprint(path: Path) -> str | None:
     return source_fingerprint(path) if path.is_file() else None
+
+
+def _members(trainset: Trainset) -> dict[Split, tuple[str, ...]]:
+    members: dict[Split, tuple[str, ...]] = {
+        split: tuple(row.id for row in trainset.rows if row.split == split) for split in SPLITS
+    }
+    return members | {"gate": members["test"]} if trainset.gate_is_test else members
 
 
 def _draw(row: Row) -> bytes:

@@ -136,18 +136,25 @@ def state_key(state: ProgramState) -> str:
 
 
 def require_measured(evaluation: Evaluation, program: Program) -> None:
-    """Return if every row is measured.
+    """Return if every row is measured as it would be with all models at work.
+
+    A checker that was down leaves a draft to score, but what its loop is worth stays open.
 
     Raises:
         OutageError: A model did not answer; it is named.
         Stop: A cap of the command kept rows from being measured.
     """
-    unmeasured = [r for r in evaluation.results if r.score is None]
+    unmeasured = [r for r in evaluation.results if r.score is None or _is_outage(r)]
     if not unmeasured:
         return
     if evaluation.cut_short:
         raise Stop("budget", "run")
     _raise_outage(evaluation, program, unmeasured)
+
+
+def _is_outage(result: RowResult) -> bool:
+    failure = result.answer.failure
+    return failure is not None and failure.kind == "outage"
 
 
 def _raise_outage(
