@@ -173,6 +173,29 @@ def test_prepare_that_fails_costs_no_call() -> None:
     assert engine.requests == ()
 
 
+def test_prepare_runs_once_a_row() -> None:
+    """Checks and measures see the same facts, even where `prepare` would not repeat itself."""
+    seen: list[object] = []
+    runs: list[None] = []
+
+    def count(_: object) -> dict[str, object]:
+        runs.append(None)
+        return {"run": len(runs)}
+
+    def check(facts: Mapping[str, object], _: str) -> None:
+        seen.append(facts["run"])
+
+    def measure(row: Row, _: str) -> float:
+        seen.append(row.inputs["run"])
+        return 1.0
+
+    made = Program(ASKS, prepare=count, checks=[Check("c", check, "r")])
+    rubric = Rubric([Measure("m", 1.0, measure)])
+    evaluate_rows(made.with_models(models_of("A draft.")), rows(1), rubric, split="val")
+
+    assert seen == [1, 1]
+
+
 def test_measures_see_what_prepare_added() -> None:
     """A measure reads facts in `row.inputs`."""
     made = program("one", prepare=lambda _: {"wanted": "one"}, loop=Loop(max_revisions=0))

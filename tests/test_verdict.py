@@ -232,6 +232,17 @@ def test_a_check_that_returns_no_gap_is_an_error(returned: object) -> None:
         run_checks((check,), {}, "x", program="p", row_id="r1")
 
 
+def test_a_check_cannot_change_what_another_one_sees() -> None:
+    """Facts are the answer's own; a check that takes some away has taken them from a copy."""
+    facts = {"day": "Monday"}
+    taking = Check("taking", lambda seen, _draft: None if seen.pop("day") else "?", "Takes.")  # type: ignore[attr-defined]
+
+    findings = run_checks([taking, taking], facts, DRAFT, program="letter")
+
+    assert [finding.status for finding in findings] == ["met", "met"]
+    assert facts == {"day": "Monday"}
+
+
 def test_a_check_that_raises_is_an_error() -> None:
     """The user's own error is named and kept as the cause."""
     check = Check("bad", lambda f, d: f["nothing"], "Bad.")  # type: ignore[arg-type,return-value]

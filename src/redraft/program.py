@@ -358,7 +358,8 @@ class Program(dspy.Module):  # type: ignore[misc]  # DSPy has no types
         return answering
 
     def _answering(self, inputs: Mapping[str, Any], run: AnswerRun, watch: Watch) -> Answering:
-        session = self._session(self.facts(inputs, run.row_id), run)
+        facts = self.facts(inputs, run.row_id) if run.facts is None else run.facts
+        session = self._session(facts, run)
         meter = Meter(run.caps, parent=run.meter, scope="answer")
         caller = Caller(self, self._bound(), watch)
         return Answering(session, caller, meter, watch, self._artifact_id)

@@ -62,6 +62,7 @@ class AnswerRun:
         seed: Run seed; with `seed_key` and the attempt it makes the seed of every call.
         seed_key: The row's id, or None for the digest of the inputs.
         row_id: The row, for errors; None while answering.
+        facts: What `prepare` made of the inputs already; None to run it.
         meter: The command's meter, in which every call is reserved as well.
         caps: Hard stops of this answer.
         strict: Whether a check that raises is an error; otherwise it ends `checker_failed`.
@@ -73,6 +74,7 @@ class AnswerRun:
     seed: int = 0
     seed_key: str | None = None
     row_id: str | None = None
+    facts: Mapping[str, Any] | None = None
     meter: Meter | None = None
     caps: Caps | None = None
     strict: bool = False

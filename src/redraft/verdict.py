@@ -193,7 +193,8 @@ def _run_check(
     check: Check, facts: Mapping[str, object], draft: str, program: str, row_id: str | None
 ) -> Finding:
     try:
-        gap = check.fn(facts, draft)
+        # A copy, so that no check changes what another one or the next attempt sees.
+        gap = check.fn(dict(facts), draft)
     except Exception as error:
         raise CheckError(
             f"check {check.id!r} of {program!r} raised {type(error).__name__}: {error}"

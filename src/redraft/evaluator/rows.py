@@ -71,7 +71,14 @@ def evaluate_rows(
     full = [replace(row, inputs=program.facts(row.inputs, row.id)) for row in rows]
 
     def work(row: Row, row_with_facts: Row) -> RowResult:
-        one = AnswerRun(seed=run.seed, seed_key=row.id, row_id=row.id, meter=meter, strict=True)
+        one = AnswerRun(
+            seed=run.seed,
+            seed_key=row.id,
+            row_id=row.id,
+            facts=row_with_facts.inputs,
+            meter=meter,
+            strict=True,
+        )
         return score_answer(program.answer_run(row.inputs, one), row_with_facts, rubric)
 
     results: list[RowResult] = []
