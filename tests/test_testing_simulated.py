@@ -3,6 +3,7 @@
 import asyncio
 import json
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -487,6 +488,17 @@ def test_project_can_be_worked_on_from_the_command_line(tmp_path: Path) -> None:
     )
 
     assert json.loads(done.stdout)["program"] == "demos"
+
+
+def test_page_about_the_worlds_is_true(capsys: pytest.CaptureFixture[str]) -> None:
+    """Its example runs, and its table names the worlds in their order."""
+    page = (Path(__file__).parents[1] / "docs" / "simulated.md").read_text("utf-8")
+    (example,) = re.findall(r"^```python\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
+
+    exec(compile(example, "docs/simulated.md", "exec"), {})
+
+    assert "true +" in capsys.readouterr().out
+    assert re.findall(r"^\| `(\w+)` \|", page, re.MULTILINE) == [world.name for world in WORLDS]
 
 
 def nothing() -> None:
