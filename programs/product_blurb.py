@@ -81,5 +81,5 @@ PROGRAM = Program(
         uses_words("thing", id="names_the_thing", rule="The draft names what it describes."),
     ],
     loop=Loop(max_revisions=2, on_fail="resample"),
-    options={"drafter": Options(max_tokens=96)},
+    options={"drafter": Options(max_tokens=64)},
 )
