@@ -409,6 +409,23 @@ def test_own_signatures_replace_the_defaults() -> None:
     assert set(program.check.signature.input_fields) == {"draft", "criteria"}
 
 
+@pytest.mark.parametrize("given", [{"notice": None}, {"other": "A text."}])
+def test_a_module_that_gives_no_draft_has_not_drafted(given: dict[str, object]) -> None:
+    """Nothing is no draft that reads `None`."""
+
+    class Silent(dspy.Module):  # type: ignore[misc]
+        def __init__(self) -> None:
+            super().__init__()
+            self.write = dspy.Predict(Draft)
+
+        def forward(self, **_: object) -> dspy.Prediction:
+            return dspy.Prediction(**given)
+
+    answer = Program(Silent()).with_models(models_of("A text.")).answer(request="lift")
+
+    assert (answer.draft, answer.stopped_by) == (None, "drafter_failed")
+
+
 def test_a_module_may_draft() -> None:
     """Names get a prefix, and the declared output is the draft."""
     program = Program(dspy.ChainOfThought(Draft), draft_field="notice", checks=[SORRY])

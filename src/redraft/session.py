@@ -151,7 +151,8 @@ class Session:
             return result
         if isinstance(result, NoReply):
             return Failed(result.failure)
-        draft = str(result.fields[self.spec.draft_field])
+        given = result.fields.get(self.spec.draft_field)  # a module may leave it out
+        draft = "" if given is None else str(given)
         if not is_visible(draft):
             return Failed(Failure("empty", call.settings.role, "the draft was empty"))
         return Drafted(draft)
