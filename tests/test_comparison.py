@@ -189,6 +189,17 @@ def test_a_row_missing_in_one_cell_is_dropped_from_all() -> None:
     assert any("scripted/test" in reason for reason in found.reasons)
 
 
+def test_an_alternative_that_does_not_fit_the_model_is_left_out() -> None:
+    """Scored as 0 it would flatter what was compiled."""
+    base = base_program(Scripted("three words here", context_tokens=30))
+
+    found = {a.name: a for a in compared(base, base).alternatives}
+
+    assert found["labelled_demos"].measured is None
+    assert "does not fit the context" in (found["labelled_demos"].left_out or "")
+    assert found["rules_pasted_in"].measured is not None
+
+
 def test_outage_of_an_alternative_is_told() -> None:
     """Else it would look as if the alternative had been left out on purpose."""
 

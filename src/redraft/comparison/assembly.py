@@ -159,6 +159,10 @@ class _Alternatives:
     def _result(self, other: Alternative) -> AlternativeResult:
         if other.program is None:
             return AlternativeResult(other.name, other.title, None, other.left_out)
+        if all(map(_is_too_long, self.on[other.name].values())):
+            # As a score of 0 it would flatter whatever it is compared with.
+            why = "its prompt does not fit the context of the drafter's model"
+            return AlternativeResult(other.name, other.title, None, why)
         measured = self._measured(other.name)
         why = "no row of it was measured" if measured is None else None
         return AlternativeResult(other.name, other.title, measured, why)
@@ -180,6 +184,11 @@ class _Alternatives:
                 seed=self.seed,
             ),
         )
+
+
+def _is_too_long(result: RowResult) -> bool:
+    failure = result.answer.failure
+    return failure is not None and failure.kind == "too_long" and not result.answer.attempts
 
 
 def _with_gain(result: AlternativeResult, adjusted: Iterator[Gain]) -> AlternativeResult:
