@@ -28,6 +28,7 @@ from redraft.records import Split, Usage
 
 Results = Mapping[str, RowResult]
 BASE_TITLE = "base, as its file stands"
+_TOO_LONG = "its prompt does not fit the context of the drafter's model"
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,8 +162,7 @@ class _Alternatives:
             return AlternativeResult(other.name, other.title, None, other.left_out)
         if all(map(_is_too_long, self.on[other.name].values())):
             # As a score of 0 it would flatter whatever it is compared with.
-            why = "its prompt does not fit the context of the drafter's model"
-            return AlternativeResult(other.name, other.title, None, why)
+            return AlternativeResult(other.name, other.title, None, _TOO_LONG)
         measured = self._measured(other.name)
         why = "no row of it was measured" if measured is None else None
         return AlternativeResult(other.name, other.title, measured, why)
