@@ -42,7 +42,7 @@ ROOMS: dict[str, str] = {
     "artifact": "errors records project lm signatures events program",
     "rubric": "errors records project",
     "evaluator": (
-        "errors records project trainset budget loop session program statistics looks "
+        "errors records project trainset budget lm loop session program statistics looks "
         "artifact rubric"
     ),
     "comparison": (
@@ -63,7 +63,7 @@ ROOMS: dict[str, str] = {
         "errors records project budget lm session program estimate traces artifact evaluator "
         "comparison compilation report compiler demonstration"
     ),
-    "testing": "errors records lm",
+    "testing": "errors records lm program rubric",
 }
 
 ANSWER_PATH = (

@@ -160,7 +160,7 @@ class BudgetError(RedraftError):
         needed: The smallest cap that would do.
     """
 
-    def __init__(self, message: str, *, cap: int, needed: int) -> None:
+    def __init__(self, message: str, *, cap: float, needed: float) -> None:
         self.cap = cap
         self.needed = needed
         super().__init__(message)

@@ -1,5 +1,6 @@
 """`redraft evaluate`: a program's score on one split of its rows."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -8,12 +9,12 @@ import typer
 from redraft.budget import Meter, RunCaps
 from redraft.cli import flags
 from redraft.cli.numbers import interval, number
-from redraft.cli.opening import REPLIES, ModelFlags, open_models, open_program
+from redraft.cli.opening import BATCHES, REPLIES, ModelFlags, open_models, open_program
 from redraft.cli.output import print_note, print_record
 from redraft.cli.progress import progress_bar, spent_so_far
 from redraft.cli.spending import Plan, settle
 from redraft.estimate import answer_work
-from redraft.evaluator import Evaluation, EvaluationRun, evaluate, resolve
+from redraft.evaluator import Evaluation, EvaluationRun, check_batchable, evaluate, resolve
 from redraft.project import find_root
 from redraft.records import Split
 
@@ -28,6 +29,17 @@ def command(
     artifact: flags.Artifact = None,
     allow_drift: flags.AllowDrift = False,
     seed: flags.Seed = 0,
+    no_loop: Annotated[
+        bool, typer.Option("--no-loop", help="Draft each row once and do not check.")
+    ] = False,
+    batch: Annotated[
+        bool,
+        typer.Option(
+            "--batch",
+            help="With --no-loop: ask Claude for all drafts in one batch, later and for half the "
+            "price; the same command goes on with a batch under way.",
+        ),
+    ] = False,
     out: Annotated[
         Path | None,
         typer.Option(
@@ -58,11 +70,21 @@ def command(
         program = open_program(
             root, name, artifact=artifact, models=models, allow_drift=allow_drift
         )
+        if no_loop:
+            program = program.with_loop(replace(program.loop, enabled=False))
+        if batch:
+            check_batchable(program)
         chosen = resolve(program, root=root, allow_drift=allow_drift).rows(split, rows)
-        plan = Plan([answer_work(program, chosen)], models, {"rows": len(chosen)})
+        plan = Plan([answer_work(program, chosen, batch=batch)], models, {"rows": len(chosen)})
         settle(plan, caps, dry_run=dry_run, as_json=as_json)
         with progress_bar(f"evaluate {name}") as bar:
-            run = EvaluationRun(seed=seed, meter=Meter(caps), progress=bar.rows, sink=out)
+            run = EvaluationRun(
+                seed=seed,
+                meter=Meter(caps),
+                progress=bar.rows,
+                sink=out,
+                batches=root / BATCHES if batch else None,
+            )
             evaluation = evaluate(
                 program, root=root, split=split, limit=rows, run=run, allow_drift=allow_drift
             )

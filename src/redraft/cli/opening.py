@@ -12,6 +12,7 @@ from redraft.program import Program
 from redraft.project import read_config
 
 REPLIES = Path(".redraft") / "replies.sqlite"
+BATCHES = Path(".redraft") / "batches"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,5 +1,6 @@
 """Program x rows x rubric -> Evaluation: what a program is worth on rows it was given."""
 
+from redraft.evaluator.batch import check_batchable, evaluate_batch
 from redraft.evaluator.results import Evaluation, RowResult, row_record
 from redraft.evaluator.rows import EvaluationRun, Progress, evaluate_rows, replayed, score_answer
 from redraft.evaluator.subject import RowsGiven, Subject, Where, evaluate, resolve
@@ -12,7 +13,9 @@ __all__ = [
     "RowsGiven",
     "Subject",
     "Where",
+    "check_batchable",
     "evaluate",
+    "evaluate_batch",
     "evaluate_rows",
     "replayed",
     "resolve",

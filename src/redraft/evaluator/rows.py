@@ -30,6 +30,8 @@ class EvaluationRun:
         meter: The command's meter; None for no caps.
         progress: Called after every row with rows done, rows in all, and spend so far.
         sink: A file that gets one JSON object a row, written and flushed row by row.
+        batches: Folder of the batches under way, to ask for all drafts in one batch; None to ask
+            row by row. Only `evaluate` can.
     """
 
     seed: int = 0
@@ -37,6 +39,7 @@ class EvaluationRun:
     meter: Meter | None = None
     progress: Progress | None = None
     sink: Path | None = None
+    batches: Path | None = None
 
     def __post_init__(self) -> None:
         if self.threads is not None and self.threads < 1:

@@ -15,6 +15,7 @@ from redraft.artifact import (
     verify_lineage,
 )
 from redraft.errors import ConfigError
+from redraft.evaluator.batch import check_batchable, evaluate_batch
 from redraft.evaluator.results import Evaluation
 from redraft.evaluator.rows import EvaluationRun, evaluate_rows
 from redraft.looks import Look, record_look
@@ -159,7 +160,7 @@ def evaluate(
         rows: By default those of `trainsets/NAME/`.
         split: The rows to answer; reading `gate` or `test` is written down in `looks.jsonl`.
         limit: Rows at most, always the same ones; None for all.
-        run: Seed, threads, caps, progress, and a file for the results.
+        run: Seed, threads, caps, progress, a file for the results, a folder for a batch.
         **where: Where names are looked up; see `Where`.
 
     Returns:
@@ -176,10 +177,17 @@ def evaluate(
     subject = resolve(program, rubric, rows, **where)
     given = (where.get("models"), None if isinstance(program, str) else program.models)
     models = subject.program.models
+    folder = None if run is None else run.batches
     try:
         chosen = subject.rows(split, limit)
+        if folder is not None:
+            check_batchable(subject.program)
         subject.look(split, command="evaluate")
-        return evaluate_rows(subject.program, chosen, subject.rubric, run, split=split)
+        if run is None or folder is None:
+            return evaluate_rows(subject.program, chosen, subject.rubric, run, split=split)
+        return evaluate_batch(
+            subject.program, chosen, subject.rubric, run, split=split, folder=folder
+        )
     finally:
         # What was connected here is closed here; what the caller brought stays open.
         if models is not None and not any(models is own for own in given):

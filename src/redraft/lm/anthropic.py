@@ -15,6 +15,7 @@ from anthropic import AsyncAnthropic
 from dspy.lm15 import Adaptation, LM15Error, Request, Response
 
 from redraft.errors import ModelError, RedraftError
+from redraft.lm.anthropic_batches import outcome_of, results_of, state_of, submitted
 from redraft.lm.anthropic_clients import Client, is_elsewhere, key_name, make_client, secrets_of
 from redraft.lm.anthropic_errors import Asked, translated
 from redraft.lm.anthropic_reply import Assembly, response_of
@@ -24,7 +25,7 @@ from redraft.lm.background import BackgroundLoop
 from redraft.lm.bounds import Bound, text_bound
 from redraft.lm.capabilities import capabilities_of, overridden
 from redraft.lm.engine import POLL_SECONDS, Poll
-from redraft.lm.paid import PaidEngine
+from redraft.lm.paid import BatchEngine, BatchState
 from redraft.lm.prices import Prices
 from redraft.lm.wire import canonical_json, message_text, system_text
 
@@ -36,7 +37,7 @@ _log = logging.getLogger(__name__)
 _SCHEMA_TOKENS = 1_024
 
 
-class AnthropicEngine(PaidEngine):
+class AnthropicEngine(BatchEngine):
     """One Claude model.
 
     All requests go through one client of the SDK and so share its pool of connections. It lives in
@@ -166,6 +167,40 @@ class AnthropicEngine(PaidEngine):
         if isinstance(found, ModelError):
             raise found
 
+    @property
+    def takes_batches(self) -> bool:
+        """Whether it asks the Claude API, or a gateway to it; the clouds take no such batches."""
+        return self.name.partition("/")[0] == "anthropic"
+
+    def submit(self, requests: Mapping[str, Request]) -> str:
+        """Hand in requests and return the id of their batch. Raises as `complete` does."""
+        sent = {key: rendered(request, self._known) for key, request in requests.items()}
+        for one in sent.values():
+            self._show(one.adaptations)
+        work = self._guarded(list(requests.values()), lambda client: submitted(client, sent))
+        batch_id: str = _result(self._work.submit(work).result())
+        return batch_id
+
+    def state(self, batch_id: str) -> BatchState | None:
+        """Return how far a batch is; None for one that is not there. Raises as `complete` does."""
+        work = self._guarded([], lambda client: state_of(client, batch_id))
+        state: BatchState | None = _result(self._work.submit(work).result())
+        return state
+
+    def results(
+        self, batch_id: str, requests: Mapping[str, Request]
+    ) -> dict[str, Response | LM15Error]:
+        """Return what came of those requests of a batch. Raises as `complete` does."""
+        work = self._guarded([], lambda client: results_of(client, batch_id))
+        told: dict[str, Mapping[str, Any]] = _result(self._work.submit(work).result())
+        return {
+            key: outcome_of(
+                result, self._asked([requests[key]]), rendered(requests[key], self._known)
+            )
+            for key, result in told.items()
+            if key in requests
+        }
+
     def close(self) -> None:
         """Close the connections and end the engine's thread."""
         self._forgotten()
@@ -173,7 +208,7 @@ class AnthropicEngine(PaidEngine):
     async def _answer(self, request: Request) -> Response | LM15Error | RedraftError:
         sent = rendered(request, self._known)
         self._show(sent.adaptations)
-        return await self._guarded(request, lambda client: self._create(client, sent))
+        return await self._guarded([request], lambda client: self._create(client, sent))
 
     async def _create(self, client: Client, sent: Rendered) -> Response:
         extra = {"extra_body": sent.sampling} if sent.sampling else {}
@@ -193,7 +228,7 @@ class AnthropicEngine(PaidEngine):
             counted = await _messages(client).count_tokens(**taken)
             return int(counted.input_tokens)
 
-        return await self._guarded(request, count)
+        return await self._guarded([request], count)
 
     async def _retrieve(self) -> object:
         async def retrieve(client: Client) -> object:
@@ -207,10 +242,10 @@ class AnthropicEngine(PaidEngine):
                     return None
                 raise
 
-        return await self._guarded(None, retrieve)
+        return await self._guarded([], retrieve)
 
     async def _guarded(
-        self, request: Request | None, call: Callable[[Client], Awaitable[T]]
+        self, requests: Sequence[Request], call: Callable[[Client], Awaitable[T]]
     ) -> T | LM15Error | RedraftError:
         """Make a call; return, not raise, what its failure means, so that nothing hangs on it.
 
@@ -223,9 +258,11 @@ class AnthropicEngine(PaidEngine):
         except LM15Error as error:
             return error
         except (anthropic.AnthropicError, httpx2.HTTPError, ValueError, OSError) as error:
-            texts = () if request is None else _texts(request)
-            asked = Asked(self.name, self._key_name, texts, self._secrets)
-            return translated(error, asked)
+            return translated(error, self._asked(requests))
+
+    def _asked(self, requests: Sequence[Request]) -> Asked:
+        texts = tuple(text for request in requests for text in _texts(request))
+        return Asked(self.name, self._key_name, texts, self._secrets)
 
     def _show(self, adaptations: Sequence[Adaptation]) -> None:
         """Say once what is not sent as it was asked for; every reply has it on record."""

@@ -51,6 +51,20 @@ class Model:
         return self._engine.name
 
     @property
+    def engine(self) -> Engine:
+        """What answers, without retries and recorded replies."""
+        return self._engine
+
+    @property
+    def retry(self) -> Retry:
+        """Which failures are tried again."""
+        return self._retry
+
+    def behind(self, engine: Engine) -> "Model":
+        """Return a model of another engine that shares the recorded replies and tries once."""
+        return Model(engine, retry=Retry(tries=1), store=self._store)
+
+    @property
     def fingerprint(self) -> str:
         """Changes when equal requests may get other replies."""
         return self._engine.fingerprint

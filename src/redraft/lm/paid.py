@@ -1,8 +1,10 @@
 """What an engine offers beside `Engine` where its calls are paid for."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass
 
-from dspy.lm15 import Request, Response
+from dspy.lm15 import LM15Error, Request, Response
 
 from redraft.lm.bounds import Bound
 from redraft.lm.prices import Prices
@@ -49,4 +51,60 @@ class PaidEngine(ABC):
 
         Raises:
             ModelError: They are not.
+        """
+
+
+@dataclass(frozen=True, slots=True)
+class BatchState:
+    """How far a batch is.
+
+    Attributes:
+        ended: Whether every request of it has its outcome.
+        done: Requests that have one; some providers tell only at the end.
+        total: Requests in it.
+    """
+
+    ended: bool
+    done: int
+    total: int
+
+
+class BatchEngine(PaidEngine):
+    """A paid engine whose provider also takes many requests at once and answers them later."""
+
+    @property
+    @abstractmethod
+    def takes_batches(self) -> bool:
+        """Whether it does so where this engine asks; a cloud need not."""
+
+    @abstractmethod
+    def submit(self, requests: Mapping[str, Request]) -> str:
+        """Hand in requests and return the id of their batch.
+
+        Args:
+            requests: By an id of at most 64 letters, digits, `_` and `-`.
+
+        Raises:
+            LM15Error: The provider refused or failed; after a failure it may have taken them.
+            ModelError: Key or model were refused.
+        """
+
+    @abstractmethod
+    def state(self, batch_id: str) -> BatchState | None:
+        """Return how far a batch is; None for one that the provider does not have any more.
+
+        Raises:
+            LM15Error: The provider failed.
+            ModelError: The key was refused.
+        """
+
+    @abstractmethod
+    def results(
+        self, batch_id: str, requests: Mapping[str, Request]
+    ) -> dict[str, Response | LM15Error]:
+        """Return what came of those requests of a batch that ended; a failure cost nothing.
+
+        Raises:
+            LM15Error: The provider failed.
+            ModelError: The key was refused.
         """

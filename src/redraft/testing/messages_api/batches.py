@@ -1,6 +1,7 @@
 """Batches: many requests handed in at once, answered later."""
 
 import json
+import re
 import threading
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
@@ -12,6 +13,7 @@ from redraft.testing.messages_api.validation import check_message
 if TYPE_CHECKING:
     from redraft.testing.messages_api.server import MessagesApi
 
+_CUSTOM_ID = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 _CREATED = "2026-01-01T00:00:00Z"
 _EXPIRES = "2026-01-02T00:00:00Z"
 
@@ -51,6 +53,8 @@ class Batches:
         if not isinstance(requests, list) or not requests or set(body) != {"requests"}:
             raise RefusedError("requests: at least one request is required")
         ids = [request.get("custom_id") for request in requests]
+        if not all(isinstance(one, str) and _CUSTOM_ID.fullmatch(one) for one in ids):
+            raise RefusedError("requests: custom_id must match ^[a-zA-Z0-9_-]{1,64}$")
         if len(set(ids)) != len(ids):
             raise RefusedError("requests: custom_id must be unique within a batch")
         results = [self._result(str(r["custom_id"]), r.get("params")) for r in requests]
