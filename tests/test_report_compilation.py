@@ -152,9 +152,9 @@ def test_unknown_cost_is_not_0() -> None:
 
 @pytest.mark.parametrize(
     ("verdict", "promoted", "exit_code"),
-    [("confirmed", False, 0), ("likely", True, 0), ("likely", False, 3), ("worse", False, 3)],
+    [("confirmed", False, 0), ("likely", True, 3), ("worse", True, 3), ("worse", False, 3)],
 )
-def test_exit_code_follows_verdict_and_promotion(
+def test_exit_code_follows_the_verdict_whatever_is_promoted(
     verdict: GateVerdict, promoted: bool, exit_code: int
 ) -> None:
     """3 is a finished compile with a negative outcome."""

@@ -62,8 +62,8 @@ class Compilation:
 
     @property
     def exit_code(self) -> int:
-        """0 where a gain was confirmed or the artifact promoted, else 3."""
-        return 0 if self.promoted or self.verdict == "confirmed" else 3
+        """0 where a gain was confirmed, else 3, whatever was promoted."""
+        return 0 if self.verdict == "confirmed" else 3
 
     def record(self) -> dict[str, object]:
         """Return what `redraft compile --json` prints; the gain's `p` is one-sided."""

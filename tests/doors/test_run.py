@@ -95,6 +95,19 @@ def test_max_revisions_is_the_programs_unless_given(redraft: Command, project: P
     assert len(json.loads(shown.out)["attempts"]) == 2
 
 
+def test_max_revisions_turns_on_a_loop_that_is_off(redraft: Command, project: Path) -> None:
+    """Who asks for revisions wants the draft checked."""
+    answer_with(project, BAD_DRAFT)
+    program = project / "programs" / "order_note.py"
+    text = program.read_text("utf-8")
+    assert "Loop(" in text
+    program.write_text(text.replace("Loop(", "Loop(enabled=False, ", 1), "utf-8")
+
+    shown = redraft("run", "order_note", "--input", REQUEST, "--max-revisions", "1", "--json")
+
+    assert json.loads(shown.out)["stopped_by"] == "max_revisions"
+
+
 def test_a_cap_on_calls_is_a_labelled_ending(redraft: Command, project: Path) -> None:
     """The second call is not made; the answer says why."""
     answer_with(project, BAD_DRAFT)

@@ -138,7 +138,8 @@ def _write(answer: Answer) -> None:
 
 def _with_loop(program: Program, *, max_revisions: int | None, no_loop: bool) -> Program:
     if max_revisions is not None:
-        program = program.with_loop(replace(program.loop, max_revisions=max_revisions))
+        loop = replace(program.loop, max_revisions=max_revisions, enabled=True)
+        program = program.with_loop(loop)
     if no_loop:
         program = program.with_loop(replace(program.loop, enabled=False))
     return program
