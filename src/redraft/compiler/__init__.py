@@ -2,6 +2,17 @@
 
 from redraft.compiler.compiler import compile_program
 from redraft.compiler.estimate import CompileEstimate, estimate_compile
-from redraft.compiler.run import CompileRun
+from redraft.compiler.headroom import Advice, Headroom, headroom_calls, measure_headroom
+from redraft.compiler.run import CompileOptions, CompileRun
 
-__all__ = ["CompileEstimate", "CompileRun", "compile_program", "estimate_compile"]
+__all__ = [
+    "Advice",
+    "CompileEstimate",
+    "CompileOptions",
+    "CompileRun",
+    "Headroom",
+    "compile_program",
+    "estimate_compile",
+    "headroom_calls",
+    "measure_headroom",
+]
