@@ -197,6 +197,36 @@ def test_the_list_says_what_is_there(index: Path, monkeypatch: pytest.MonkeyPatc
     assert listed["scripted/FILE"].ready is None
 
 
+@pytest.mark.parametrize(
+    ("name", "extra"),
+    [
+        ("anthropic-bedrock/MODEL", "anthropic[bedrock]"),
+        ("anthropic-vertex/MODEL", "anthropic[vertex]"),
+    ],
+)
+def test_the_list_says_what_a_cloud_needs(
+    monkeypatch: pytest.MonkeyPatch, name: str, extra: str
+) -> None:
+    """The library that finds the cloud's credentials; they themselves show only when asked."""
+    monkeypatch.delenv("AWS_BEARER_TOKEN_BEDROCK", raising=False)
+    monkeypatch.setattr("redraft.lm.catalogue.find_spec", lambda _: None)
+    without = {info.name: info for info in list_models()}[name]
+    monkeypatch.setattr("redraft.lm.catalogue.find_spec", lambda found: found)
+    with_it = {info.name: info for info in list_models()}[name]
+
+    assert (without.ready, with_it.ready) == (False, None)
+    assert extra in without.note
+
+
+def test_a_token_for_bedrock_is_enough(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever is installed."""
+    monkeypatch.setenv("AWS_BEARER_TOKEN_BEDROCK", "a token")
+
+    listed = {info.name: info for info in list_models()}
+
+    assert listed["anthropic-bedrock/MODEL"].ready is True
+
+
 def test_the_list_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     """Without the runtime no local model is ready."""
     monkeypatch.setitem(__import__("sys").modules, "xllamacpp", None)

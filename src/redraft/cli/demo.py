@@ -180,7 +180,7 @@ def _limits_text(stage: Stage) -> str:
     return (
         "Anything about larger models: what helps one of this size may do nothing for them, and\n"
         "what does nothing here may help them. To run it on another model:\n"
-        "  redraft demo --lm anthropic/MODEL --max-calls 600    needs ANTHROPIC_API_KEY\n"
+        "  redraft demo --lm anthropic/MODEL --max-cost-usd 5   needs ANTHROPIC_API_KEY\n"
         "  redraft demo --lm PROVIDER/MODEL                     any other name that DSPy knows\n\n"
         "Every number above can be computed again from the files in\n"
         f"  {stage.out}\n"

@@ -101,7 +101,27 @@ def _info(name: str, meaning: str) -> ModelInfo:
     if name.startswith("anthropic/"):
         known = bool(os.environ.get("ANTHROPIC_API_KEY"))
         return ModelInfo(name, meaning, known, "key is set" if known else "set ANTHROPIC_API_KEY")
+    if name.startswith("anthropic-"):
+        return _cloud_info(name, meaning)
     return ModelInfo(name, meaning, None, "")
+
+
+def _cloud_info(name: str, meaning: str) -> ModelInfo:
+    """Return what a cloud's Claude lacks; whether the cloud lets us in shows only when asked."""
+    if name.startswith("anthropic-bedrock/"):
+        if os.environ.get("AWS_BEARER_TOKEN_BEDROCK"):
+            return ModelInfo(name, meaning, True, "token is set")
+        extra, library, own = "bedrock", "boto3", ", or set AWS_BEARER_TOKEN_BEDROCK"
+    else:
+        extra, library, own = "vertex", "google.auth", ""
+    if not _is_installed(library):
+        return ModelInfo(name, meaning, False, f"pip install 'anthropic[{extra}]'{own}")
+    return ModelInfo(name, meaning, None, "takes region and credentials from the environment")
+
+
+def _is_installed(library: str) -> bool:
+    # Looking for a part of a package that is not there raises.
+    return find_spec(library.partition(".")[0]) is not None and find_spec(library) is not None
 
 
 _INSTALL = "pip install 'redraft[local]'"
