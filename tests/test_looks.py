@@ -134,6 +134,16 @@ def test_looks_at_test_spend_nothing(tmp_path: Path) -> None:
     assert gate_level(looks(tmp_path, "letter")) == look_level(1)
 
 
+def test_looks_at_the_gate_without_a_decision_spend_nothing(tmp_path: Path) -> None:
+    """An evaluation of the gate's rows is written down; it takes no level from a compile."""
+    for _ in range(3):
+        seen = record_look(tmp_path, "letter", split="gate", command="evaluate", rows_digest=ROWS)
+        assert seen.level is None
+
+    assert look(tmp_path).level == look_level(1)
+    assert len(looks(tmp_path, "letter", split="gate")) == 4
+
+
 def test_the_level_left_can_be_told_before(tmp_path: Path) -> None:
     """What is printed before spending is what the look then gets."""
     look(tmp_path)

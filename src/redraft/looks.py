@@ -15,6 +15,8 @@ from redraft.project import check_name
 from redraft.records import Split
 from redraft.statistics import look_level
 
+DECIDES = "compile"
+
 Outcome = Literal["confirmed", "likely", "not_confirmed", "worse"]
 
 
@@ -29,7 +31,8 @@ class Look:
         artifact_id: What was measured; None for the program as its file stands, and for a
             compile, which has not written its artifact yet.
         rows_digest: Which rows; a look at other rows has another digest.
-        level: One-sided level in (0, 1) of a decision made with this look; None at `test`.
+        level: One-sided level in (0, 1) of the decision made with this look; None where none is,
+            as at `test`, or where `evaluate` reads `gate`.
         when: UTC, ISO 8601.
         outcome: What was decided; None until it is known, or for ever if the work was stopped.
     """
@@ -99,12 +102,13 @@ def gate_level(looks: Sequence[Look]) -> float:
     """Return the level of the next look at `gate`.
 
     Args:
-        looks: Those at the same rows; only the ones at `gate` count, and of them only those
-            after the last confirmed gain. A look without an outcome counts as not confirmed.
+        looks: Those at the same rows; only a compile's at `gate` count, since no other decides,
+            and of them only those after the last confirmed gain. A look without an outcome counts
+            as not confirmed.
     """
     since = 0
     for look in looks:
-        if look.split == "gate":
+        if _decides(look.split, look.command):
             since = 0 if look.outcome == "confirmed" else since + 1
     return look_level(since + 1)
 
@@ -143,7 +147,7 @@ def record_look(
             command=command,
             artifact_id=artifact_id,
             rows_digest=rows_digest,
-            level=gate_level(same) if split == "gate" else None,
+            level=gate_level(same) if _decides(split, command) else None,
             when=_now(),
         )
         line = asdict(look)
@@ -173,6 +177,10 @@ def record_outcome(
             raise ProjectError(f"{path} has no look {look_number}; record the look first")
         line = {"outcome_of": look_number, "outcome": outcome, "artifact_id": artifact_id}
         _append(file, {**line, "when": _now()})
+
+
+def _decides(split: Split, command: str) -> bool:
+    return split == "gate" and command == DECIDES
 
 
 @contextmanager
