@@ -9,7 +9,8 @@ from dspy.lm15 import Request
 from redraft.budget import RunCaps
 from redraft.cli.headroom_text import headroom_text
 from redraft.compiler import Headroom, headroom_calls, measure_headroom
-from redraft.compiler.headroom import NO_DRAFT, advised
+from redraft.compiler.headroom import advised
+from redraft.compiler.probe import NO_DRAFT
 from redraft.errors import BudgetError, OutageError
 from redraft.records import Usage
 from redraft.testing import Reply, Scripted, models_of
