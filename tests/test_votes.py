@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from redraft.artifact.behaviour import build_artifact
 from redraft.artifact.record import Lineage, Search, canonical_bytes, from_payload, to_payload
 from redraft.budget import Caps
-from redraft.cli.spending import answer_calls as planned_calls
 from redraft.errors import ConfigError
+from redraft.estimate import answer_calls as planned_calls
 from redraft.lm.scripted import Script
 from redraft.optimizers.calls import answer_calls, worst_calls
 from redraft.program import AnswerRun, Program
