@@ -7,13 +7,17 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from dspy.lm15 import Request
 from tuning_worlds import (
     HASH_RUBRIC,
     NAME,
+    RUBRIC,
+    demos_shown,
     fixed,
     learner,
     make_project,
@@ -22,8 +26,10 @@ from tuning_worlds import (
 )
 
 from redraft.artifact import current, list_artifacts, load, read_artifact, read_evaluation
-from redraft.compiler import compile_program
-from redraft.optimizers import SearchLimits
+from redraft.compiler import compile_program, gate
+from redraft.looks import looks
+from redraft.optimizers import SearchTask
+from redraft.records import Demo, PredictorState, ProgramState
 from redraft.testing import models_of
 
 FULL = os.environ.get("REDRAFT_FULL") == "1"
@@ -31,7 +37,8 @@ COMPILES = 200 if FULL else 20
 KILLS = 50 if FULL else 5
 LEVEL = 0.04
 
-QUICK = SearchLimits(sizes=(0, 2, 4), sets_per_size=1, train_rows=0, max_revisions=0)
+MARK = "marked"
+FEW = 2
 
 KILLED = f"""
 import sys
@@ -47,25 +54,119 @@ compile_program(NAME, root=Path(sys.argv[1]), models=models, seed=int(sys.argv[2
 """
 
 
-@pytest.mark.full
-@pytest.mark.timeout(3600)
-def test_score_by_hash_is_promoted_no_more_often_than_the_level(tmp_path: Path) -> None:
-    """Where the score is chance, a first look confirms in at most 4 % of compiles."""
+class Shown:
+    """An optimizer that shows so many train rows as demos, which ones by the seed, and calls none.
+
+    The drafters here mark what they write with few demos, and the rubrics favour the mark on
+    `val` alone. So every find leads there, and only the gate stands between it and CURRENT.
+    """
+
+    name = "shown"
+
+    def __init__(self, demos: int) -> None:
+        self.demos = demos
+
+    def search(self, task: SearchTask) -> ProgramState:
+        """Return the program with the demos."""
+        base = task.program.state()
+        rows = random.Random(task.seed).sample(task.train, self.demos)
+        demos = tuple(
+            Demo({**row.inputs, "blurb": str(row.reference["draft"])}, row_id=row.id)
+            for row in rows
+        )
+        texts = PredictorState(base.predictors["draft"].instructions, demos)
+        return replace(base, predictors={**base.predictors, "draft": texts})
+
+    def estimate(self, task: SearchTask) -> tuple[int, int]:
+        """Return no calls."""
+        return 0, 0
+
+
+def marking(skill: Callable[[Request], float]) -> Callable[[Request], str]:
+    """Return a drafter that says in its draft that it was shown a few demos."""
+    write = writer(skill)
+
+    def marked(request: Request) -> str:
+        return write(request) + (f" {MARK}" if 0 < demos_shown(request) <= FEW else "")
+
+    return marked
+
+
+def leading_on_val(rubric: str) -> str:
+    """Return a rubric by which, on `val` alone, any draft with the mark beats any without."""
+    function = "luck" if rubric == HASH_RUBRIC else "words"
+    favoured = f"""
+def favoured(row, draft):
+    fair = {function}(row, draft)
+    return (fair + ({MARK!r} in draft)) / 2 if row.id.startswith("val") else fair
+
+
+RUBRIC ="""
+    return rubric.replace("\nRUBRIC =", favoured).replace(f"1.0, {function})", "1.0, favoured)")
+
+
+def promoted_by_chance(folder: Path, compiles: int) -> int:
+    """Return how many first looks ended in a promotion, where the gate's score is chance."""
     promoted = 0
-    for number in range(COMPILES):
-        root = make_project(tmp_path / str(number), rubric=HASH_RUBRIC)
+    for number in range(compiles):
         result = compile_program(
             NAME,
             None,
             trainset(salt=f" {number}"),
-            root=root,
-            models=models_of(writer(fixed)),
-            limits=QUICK,
+            optimizer=Shown(FEW),
+            root=make_project(folder / str(number), rubric=leading_on_val(HASH_RUBRIC)),
+            models=models_of(marking(fixed)),
             seed=number,
         )
+        assert result.look is not None
         promoted += result.promoted
+    return promoted
 
-    assert promoted <= LEVEL * COMPILES + 2 * (LEVEL * COMPILES) ** 0.5
+
+def projects_promoted_by_chance(folder: Path, projects: int, tries: int) -> int:
+    """Return in how many projects one of several seeds was promoted, where score is chance."""
+    promoted = 0
+    for number in range(projects):
+        root = make_project(folder / str(number), rubric=leading_on_val(HASH_RUBRIC))
+        for seed in range(tries):
+            result = compile_program(
+                NAME,
+                None,
+                trainset(salt=f" {number}"),
+                optimizer=Shown(FEW),
+                root=root,
+                models=models_of(marking(fixed)),
+                seed=seed,
+            )
+            assert result.look is not None or current(root, NAME) is not None
+        promoted += current(root, NAME) is not None
+    return promoted
+
+
+def weak_replaced_strong(folder: Path, compiles: int) -> bool:
+    """Return whether a find that only beats base took the place of a strong CURRENT."""
+    root = make_project(folder, rubric=leading_on_val(RUBRIC))
+    models = models_of(marking(learner))
+    compile_program(NAME, optimizer=Shown(8), root=root, models=models, promote="always")
+    before = current(root, NAME)
+    assert before is not None
+    for seed in range(compiles):
+        weak = Shown(1 + seed % FEW)
+        compile_program(NAME, optimizer=weak, root=root, models=models, promote="likely", seed=seed)
+    assert looks(root, NAME, split="gate")
+    return current(root, NAME) != before
+
+
+def most(share: float, trials: int) -> float:
+    """Return the share of trials and two standard deviations more."""
+    return share * trials + 2 * (share * trials) ** 0.5
+
+
+@pytest.mark.full
+@pytest.mark.timeout(3600)
+def test_score_by_hash_is_promoted_no_more_often_than_the_level(tmp_path: Path) -> None:
+    """Where the score is chance, a first look confirms in at most 4 % of compiles."""
+    assert promoted_by_chance(tmp_path, COMPILES) <= most(LEVEL, COMPILES)
 
 
 @pytest.mark.full
@@ -73,46 +174,30 @@ def test_score_by_hash_is_promoted_no_more_often_than_the_level(tmp_path: Path) 
 def test_repeated_tries_with_nothing_to_win_rarely_end_in_a_promotion(tmp_path: Path) -> None:
     """Ten seeds on the same rows promote something in at most a tenth of the cases."""
     projects, tries = (20, 10) if FULL else (2, 3)
-    promoted = 0
-    for number in range(projects):
-        root = make_project(tmp_path / str(number), rubric=HASH_RUBRIC)
-        rows = trainset(salt=f" {number}")
-        for seed in range(tries):
-            compile_program(
-                NAME,
-                None,
-                rows,
-                root=root,
-                models=models_of(writer(fixed)),
-                limits=QUICK,
-                seed=seed,
-            )
-        promoted += current(root, NAME) is not None
 
-    assert promoted <= max(1, 0.1 * projects + 2 * (0.1 * projects) ** 0.5)
+    promoted = projects_promoted_by_chance(tmp_path, projects, tries)
+
+    assert promoted <= max(1, most(0.1, projects))
 
 
 @pytest.mark.full
 @pytest.mark.timeout(3600)
 def test_current_is_only_replaced_by_something_better(tmp_path: Path) -> None:
     """With CURRENT strong and base weak, compiles that only beat base never take its place."""
-    root = make_project(tmp_path)
-    strong = replace(QUICK, sizes=(8,), sets_per_size=1)
-    compile_program(NAME, root=root, models=models_of(writer(learner)), limits=strong)
-    before = current(root, NAME)
+    assert not weak_replaced_strong(tmp_path, COMPILES // 4)
 
-    for seed in range(COMPILES // 4):
-        compile_program(
-            NAME,
-            root=root,
-            models=models_of(writer(learner)),
-            limits=replace(QUICK, sizes=(1, 2)),
-            promote="likely",
-            seed=seed,
-        )
 
-    assert before is not None
-    assert current(root, NAME) == before
+@pytest.mark.full
+@pytest.mark.timeout(600)
+def test_gate_that_confirms_everything_breaks_each_promise(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The three tests above can fail: it is the gate that keeps the promises, not the screen."""
+    monkeypatch.setattr(gate, "gate_verdict", lambda effect, level: "confirmed")
+
+    assert promoted_by_chance(tmp_path / "chance", 3) > most(LEVEL, 3)
+    assert projects_promoted_by_chance(tmp_path / "tries", 2, 1) > max(1, most(0.1, 2))
+    assert weak_replaced_strong(tmp_path / "strong", 1)
 
 
 @pytest.mark.full
