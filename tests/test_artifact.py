@@ -243,7 +243,7 @@ def test_artifact_that_does_not_load_back_is_not_written(root: Path) -> None:
         write_artifact(root, artifact, evaluation={}, prompts="")
 
     assert list_artifacts(root, NAME) == ()
-    assert not list((root / "compiled" / NAME).iterdir())
+    assert not (root / "compiled" / NAME).exists()
 
 
 def test_program_that_takes_for_ever_to_import_is_not_waited_for(shipped: Path) -> None:
@@ -318,13 +318,14 @@ def test_states_are_compared_predictor_by_predictor() -> None:
 
 
 def test_folder_of_a_killed_writer_is_removed(root: Path) -> None:
-    """A crash leaves a hidden folder at worst, and the next write takes it away."""
+    """A crash leaves a staged folder at worst, and the next write takes it away."""
     done = subprocess.run(
         [sys.executable, "-c", "import os; print(os.getpid())"], capture_output=True, check=True
     )
-    parent = root / "compiled" / NAME
-    stale = parent / f".writing-{int(done.stdout)}-abcdefabcdef"
-    other = parent / f".writing-{os.getppid()}-abcdefabcdef"
+    parent, stages = root / "compiled" / NAME, root / ".redraft"
+    parent.mkdir(parents=True)
+    stale = stages / f".writing-{int(done.stdout)}-{NAME}-abcdefabcdef"
+    other = stages / f".writing-{os.getppid()}-{NAME}-abcdefabcdef"
     for folder in (stale, other):
         folder.mkdir(parents=True)
         (folder / "artifact.json").write_text("{")
@@ -333,11 +334,12 @@ def test_folder_of_a_killed_writer_is_removed(root: Path) -> None:
     assert list_artifacts(root, NAME) == ()
     written(root)
 
-    assert [path.name for path in parent.glob(".*")] == [other.name]
+    assert [path.name for path in stages.glob(".*")] == [other.name]
+    assert not list(parent.glob(".*"))
 
 
 def test_kill_while_writing_leaves_no_artifact(root: Path) -> None:
-    """Killed before success was reported, the writer leaves nothing that counts."""
+    """Killed before success was reported, the writer has changed nothing under compiled/."""
     code = (
         "import sys; sys.path.insert(0, sys.argv[1])\n"
         "from pathlib import Path\n"
@@ -345,12 +347,12 @@ def test_kill_while_writing_leaves_no_artifact(root: Path) -> None:
         "written(Path(sys.argv[2]))\n"
     )
     arguments = [sys.executable, "-c", code, str(Path(__file__).parent), str(root)]
+    parent, stages = root / "compiled" / NAME, root / ".redraft"
     with subprocess.Popen(arguments) as writer:
-        parent = root / "compiled" / NAME
-        while writer.poll() is None and not list(parent.glob(".writing-*/artifact.json")):
+        while writer.poll() is None and not list(stages.glob(".writing-*/artifact.json")):
             time.sleep(0.01)
         writer.kill()
 
-    assert list_artifacts(root, NAME) == ()
+    assert not parent.exists()
     assert written(root).id in list_artifacts(root, NAME)
-    assert not list(parent.glob(".*"))
+    assert not list(stages.glob(".*"))

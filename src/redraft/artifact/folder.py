@@ -5,7 +5,7 @@ import json
 import os
 import re
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -16,6 +16,7 @@ from redraft.project import check_name
 ARTIFACT_FILE = "artifact.json"
 EVALUATION_FILE = "evaluation.json"
 PROMPTS_FILE = "PROMPTS.md"
+STAGES = ".redraft"
 SHORTEST_PREFIX = 4
 
 _ID = re.compile(rf"[0-9a-f]{{{ID_DIGITS}}}")
@@ -110,15 +111,19 @@ def read_evaluation(root: Path, name: str, artifact_id: str) -> dict[str, object
 
 
 @contextmanager
-def staged(folder: Path, files: Mapping[str, bytes]) -> Iterator[Path]:
-    """Write files into a hidden folder beside `folder`; when the block ends well, put it in place.
+def staged(root: Path, folder: Path, files: Mapping[str, bytes]) -> Iterator[Path]:
+    """Write files into a folder under `.redraft/`; when the block ends well, put it in place.
 
-    A crash leaves the hidden folder at worst; the next write removes it. A folder that is there
-    already keeps its place and gets the new files one by one, each whole.
+    Until then nothing beside `folder` changes. A crash leaves the staged folder at worst; the
+    next write removes it. A folder that is there already keeps its place and gets the new files
+    one by one, each whole.
     """
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    remove_stale(folder.parent)
-    stage = folder.parent / f".writing-{os.getpid()}-{folder.name}"
+    # A rename is whole only within one file system, so it is the project's own folder.
+    stages = root / STAGES
+    stages.mkdir(parents=True, exist_ok=True)
+    for left_behind in (stages, folder.parent):
+        remove_stale(left_behind)
+    stage = stages / f".writing-{os.getpid()}-{folder.parent.name}-{folder.name}"
     shutil.rmtree(stage, ignore_errors=True)
     try:
         stage.mkdir()
@@ -126,15 +131,20 @@ def staged(folder: Path, files: Mapping[str, bytes]) -> Iterator[Path]:
             _write_synced(stage / name, content)
         _sync_folder(stage)
         yield stage
-        if folder.exists():
-            for name in files:
-                os.replace(stage / name, folder / name)
-            _sync_folder(folder)
-        else:
-            os.rename(stage, folder)
-        _sync_folder(folder.parent)
+        _put_in_place(stage, folder, files)
     finally:
         shutil.rmtree(stage, ignore_errors=True)
+
+
+def _put_in_place(stage: Path, folder: Path, names: Iterable[str]) -> None:
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    if folder.exists():
+        for name in names:
+            os.replace(stage / name, folder / name)
+        _sync_folder(folder)
+    else:
+        os.rename(stage, folder)
+    _sync_folder(folder.parent)
 
 
 def replace_file(path: Path, content: str) -> None:

@@ -51,7 +51,7 @@ def write_artifact(
         PROMPTS_FILE: prompts.encode(),
     }
     folder = artifacts_folder(root, artifact.program) / artifact.id
-    with staged(folder, files) as stage:
+    with staged(root, folder, files) as stage:
         check_reload(root, stage, artifact=artifact)
     return folder
 
