@@ -61,6 +61,14 @@ def test_identity_is_never_promoted(redraft: Command) -> None:
     assert shown.code == 3
 
 
+@pytest.mark.usefixtures("project")
+def test_what_the_gate_can_show_is_said_before_spending(redraft: Command) -> None:
+    """The level that is left stands on stderr whether or not there is anything to promote."""
+    shown = redraft("compile", "order_note", "--optimizer", "identity")
+
+    assert "rows at level 0.0400; rows like these show" in shown.err
+
+
 @pytest.mark.usefixtures("helped")
 def test_compile_dry_run_names_the_smallest_cap(redraft: Command) -> None:
     """Nothing is spent and nothing is written."""

@@ -10,7 +10,7 @@ from redraft.budget import RunCaps
 from redraft.cli import flags
 from redraft.cli.headroom_text import headroom_text
 from redraft.cli.opening import REPLIES, ModelFlags, open_models
-from redraft.cli.output import print_record
+from redraft.cli.output import print_note, print_record
 from redraft.cli.progress import progress_bar
 from redraft.cli.spending import Plan, settle
 from redraft.compilation import Promote
@@ -90,6 +90,7 @@ def command(
             name, optimizer=optimizer, caps=caps, seed=seed, root=root, models=models
         )
         settle(_plan(root, name, estimate, models), caps, dry_run=dry_run, as_json=as_json)
+        print_note(_gate_text(name, estimate))
         with progress_bar(f"compile {name}") as bar:
             compilation = compile_program(
                 name,
@@ -106,6 +107,16 @@ def command(
     else:
         print(compilation_text(compilation))
     raise typer.Exit(compilation.exit_code)
+
+
+def _gate_text(name: str, estimate: CompileEstimate) -> str:
+    """Return what the gate can show, as it is said before anything is spent."""
+    smallest = estimate.smallest_detectable
+    shows = "too few to show any gain" if smallest is None else f"gains from {smallest:.2f} up"
+    return (
+        f"{name}: the gate looks at {estimate.gate_rows} rows at level {estimate.level:.4f}; "
+        f"rows like these show {shows}."
+    )
 
 
 @dataclass(frozen=True, slots=True)
