@@ -27,7 +27,7 @@ AVOID = (
 # A full stop ends what is listed, but not that of "1.5-litre", "9 a.m. start" or "St. Bernard".
 STOP = r"(?<!\.\w)(?<!\bSt)(?<!\bDr)(?<!\bMr)(?<!\bMrs)(?<!\bMt)\.(?=[\"'”]?(?:\s|$))"
 NEXT = (
-    rf"[.,;:!]?[\"'”]?\s+(?:(?:and|but|all) )*"
+    rf"[.,;:!]?[\"'”]?\s{{1,3}}(?:(?:and|but|all) ){{0,3}}"
     rf"(?:(?:in )?{WORD_LIMIT}|in {SENTENCE_COUNT}|{USE}|{AVOID}|(?:end|finish) with\b:? [\"“])"
 )
 LISTED = rf" *(?P<listed>.+?)(?={STOP}|{NEXT}|\n|$)"

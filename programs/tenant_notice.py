@@ -38,26 +38,34 @@ STATE = (
     r"|closes?|will close)"
 )
 TELL = r"(?:please )?(?:write|draft|tell|inform|let|warn|remind|announce|say)\b"
+# The full stops of "1.5 tonnes" and "St. John" end no sentence.
+IN_WORD = r"\.(?=\d)|(?<=\bSt)\."
+STOP = r"(?<!\bSt)[.;\n](?!\d)"
 # A stretch of one sentence; bounded, so that no text takes long to read.
-SOME = r"[^.:;\n]{1,200}?"
+SOME = rf"(?:[^.:;\n]|{IN_WORD}){{1,200}}?"
+TOLD = (
+    rf"(?:{TELL}(?:{SOME} (?:that|know)"
+    r"|(?: \w+){0,2} (?:tenants|residents|everyone|neighbours)(?= (?:the|an?|our|your)\b)) )?"
+)
 OUTAGE = re.compile(
     r"\b(?:out of (?:service|use|order)|what(?: is out)?): *"
     r"([^.,;\n]{1,200}?)(?= (?:from|between) [^.,;\n]{0,40}\d|[.,;\n]|$)"
     rf"|\bwork on ({SOME}) (?:will )?(?:starts?|begins?)\b"
     rf"|\b(?:(?:cannot|can't) use|there (?:is|will be) no) ({SOME}) (?:from|between)\b"
-    rf"|(?:^|[.:;\n]\s*)(?:{TELL}{SOME} (?:that|know) )?({SOME}) {STATE}\b",
+    rf"|(?:^|{STOP}\s*|:(?!\d)\s*){TOLD}({SOME}) {STATE}\b",
     re.IGNORECASE,
 )
 NO_OUTAGE = re.compile(rf"{TELL}|(?:we|i|can|could)\b", re.IGNORECASE)
 ALTERNATIVE = re.compile(
     r"(?:\b(?:alternative|instead|meanwhile): *"
     r"|(?<!of )(?<!in )(?<!not )(?<!can't )\b(?:use|offer|go to) )"
-    rf"({SOME})(?: (?:instead|meanwhile|in the meantime|until then)\b[^.;\n]*)?(?:[.;\n]|$)",
+    rf"({SOME})(?: (?:instead|meanwhile|in the meantime|until then)\b[^.;\n]*)?"
+    rf"(?:{STOP}|,? because\b|$)",
     re.IGNORECASE,
 )
 NOTE = re.compile(
-    r"\b(?:(?:mention(?: this)?(?: too)?|add|also say)(?: that|:)|reason:|because) "
-    r"(?:[\"“](.+?)[\"”]|([^.;\n]+))",
+    r"\b(?:mention(?: this)?(?: too)?(?: that|:)?|(?:add|also say)(?: that|:)|reason:|because) "
+    rf"(?:[\"“](.+?)[\"”]|((?:[^.;\n]|{IN_WORD})+))",
     re.IGNORECASE,
 )
 LONGEST = re.compile(
@@ -66,9 +74,13 @@ LONGEST = re.compile(
     re.IGNORECASE,
 )
 LIMIT = re.compile(
-    r"\b(under|fewer than|less than|at most|no more than|up to|within) (\d+) words\b",
+    r"(?:,? ?\b(?:and|in|with)){0,2},? ?"
+    r"\b(under|fewer than|less than|at most|no more than|up to|within)"
+    r" (\d{1,3}(?:,\d{3})+|\d+) words\b,? ?",
     re.IGNORECASE,
 )
+# What nothing that a notice names says, unless the request was read wrongly.
+MISREAD = re.compile(r"\b\d+ words\b", re.IGNORECASE)
 SMALL_WORDS = frozenset(
     re.findall(
         r"\w+",
@@ -99,23 +111,27 @@ def read_request(inputs: Mapping[str, object]) -> dict[str, object]:
         list); `limit` (most words) and `longest` (most words in a sentence).
 
     Raises:
-        ValueError: There are not two dates, or no outage or alternative.
+        ValueError: There are not two dates, or no outage or alternative, or one of them runs into
+            a limit.
     """
     request = str(inputs["request"])
-    dates = dates_in(request)
-    outage, alternative = OUTAGE.search(request), ALTERNATIVE.search(request)
-    thing = OPENING_DATES.sub("", _found(outage))
-    if len(dates) != 2 or not thing or alternative is None or NO_OUTAGE.match(thing):
+    dates, asked = dates_in(request), LONGEST.sub("", request)
+    limit, told = LIMIT.search(asked), LIMIT.sub(" ", asked).strip()
+    thing = OPENING_DATES.sub("", _found(OUTAGE.search(told)))
+    other = _found(ALTERNATIVE.search(told))
+    note = " ".join(_found(note) for note in NOTE.finditer(told))
+    misread = NO_OUTAGE.match(thing) or any(map(MISREAD.search, (thing, other, note)))
+    if len(dates) != 2 or not thing or not other or misread:
         raise ValueError(
             f"cannot read the request {request!r}: it must say what is out of service, the first "
             f"and the last day and the alternative; write it like this: {FORM}"
         )
-    longest, limit = LONGEST.search(request), LIMIT.search(LONGEST.sub("", request))
+    longest = LONGEST.search(request)
     return {
         "dates": dates,
         "outage": _key_words(thing),
-        "alternative": _key_words(alternative[1]),
-        "note": _key_words(" ".join(_found(note) for note in NOTE.finditer(request))),
+        "alternative": _key_words(other),
+        "note": _key_words(note),
         "limit": _most(limit) if limit else DEFAULT_LIMIT,
         "longest": int(_found(longest)) if longest else DEFAULT_LONGEST,
     }
@@ -140,7 +156,7 @@ def missing_words(words: Sequence[Sequence[str]], draft: str) -> list[str]:
 
 
 def _key_words(text: str) -> list[list[str]]:
-    found = re.findall(r"\w[\w'’-]*", text)
+    found = re.findall(r"\w(?:[\w'’-]|\.(?=\d))*", text)
     telling = [word for word in found if word.casefold() not in SMALL_WORDS]
     return [_forms(word) for word in telling or found]
 
@@ -157,7 +173,7 @@ def _found(match: re.Match[str] | None) -> str:
 
 def _most(limit: re.Match[str]) -> int:
     exclusive = limit[1].casefold() in ("under", "fewer than", "less than")
-    return int(limit[2]) - exclusive
+    return int(limit[2].replace(",", "")) - exclusive
 
 
 def _date_gap(facts: Mapping[str, object], draft: str) -> str | None:

@@ -108,6 +108,52 @@ def test_a_notice_request_may_be_worded_otherwise(
     assert (facts["outage"], facts["alternative"]) == (outage, alternative)
 
 
+@pytest.mark.parametrize("who", ["tenants", "all tenants", "the tenants", "our residents"])
+def test_that_may_be_left_out(who: str) -> None:
+    """Who is told is not what is out of service."""
+    assert read(f"Tell {who} the lift is closed from 3 to 9 May. Use the stairs.")["outage"] == (
+        "lift"
+    )
+
+
+@pytest.mark.parametrize(
+    "request_text",
+    [
+        "The lift is closed from 3 to 9 May. Use the stairs, under 40 words.",
+        "The lift is closed from 3 to 9 May. Use the stairs in under 40 words.",
+        "In under 40 words, tell tenants that the lift is closed from 3 to 9 May. Use the stairs.",
+        "In under 40 words, the lift is closed from 3 to 9 May. Use the stairs.",
+    ],
+)
+def test_a_limit_is_no_part_of_what_is_named(request_text: str) -> None:
+    """Neither of the outage nor of the alternative, with or without a full stop between."""
+    facts = read(request_text)
+
+    assert (facts["outage"], facts["alternative"], facts["limit"]) == ("lift", "stairs", 39)
+
+
+def test_a_note_ends_where_the_limit_begins() -> None:
+    """And the alternative where the note does."""
+    facts = read(
+        "The pool is shut from 3 to 9 May. Use the stairs because cables are worn, under 40 words."
+    )
+
+    assert (facts["alternative"], facts["note"]) == ("stairs", "cables worn")
+
+
+def test_numbers_and_names_with_a_stop_are_read_whole() -> None:
+    """The full stop of 1.5 or of St. John ends no sentence, and a limit may hold a comma."""
+    facts = read(
+        "The 1.5 tonne lift is closed from 3 to 9 May. Use the St. John lift. Mention the "
+        "2.5 tonne load. Under 1,000 words."
+    )
+
+    assert facts["outage"] == "1.5 tonne lift"
+    assert facts["alternative"] == "St John lift"
+    assert facts["note"] == "2.5 tonne load"
+    assert facts["limit"] == 999
+
+
 def test_a_limit_of_sentences_is_no_limit_of_the_notice() -> None:
     """The two numbers are not mixed up, however the one on sentences is worded."""
     sentences = "sentences of at most 12 words"
@@ -216,6 +262,7 @@ def test_a_note_is_passed_on_in_other_words_too_and_costs_no_revision() -> None:
         LIFT.replace("7 March", "7 March or 9 March"),
         LIFT.replace("7 March", "40 March"),
         f"We need a notice because {LIFT.split(': ')[1]}",
+        BARE_LIFT.replace("lift instead.", "lift, around 40 words."),
     ],
 )
 def test_a_notice_request_that_cannot_be_read_is_refused(request_text: str) -> None:
