@@ -135,32 +135,6 @@ def refused(api: MessagesApi) -> list[str]:
     return [request.path for request in api.requests if not isinstance(request.body, dict)]
 
 
-def test_nothing_secret_is_written_down(
-    project: Path, api: MessagesApi, capfd: pytest.CaptureFixture[str]
-) -> None:
-    """Neither key nor header in any file or stream of a compile and its answers."""
-    claude = models(project)
-    redraft.compile_program(
-        "tenant_notice",
-        root=project,
-        models=claude,
-        caps=RunCaps(max_calls=300),
-        limits=SMALL,
-        promote="always",
-    )
-    redraft.load("tenant_notice", root=project, models=claude).answer(
-        request=REQUESTS["tenant_notice"]
-    )
-    claude.close()
-
-    (project / "pyproject.toml").unlink()
-    written = b"".join(p.read_bytes() for p in project.rglob("*") if p.is_file())
-    shown = "".join(capfd.readouterr())
-    for secret in (KEY, HEADER):
-        assert secret.encode() not in written
-        assert secret not in shown
-
-
 def test_only_the_models_address_is_contacted(project: Path, api: MessagesApi) -> None:
     """Every other connection is refused, and none is tried."""
     port = int(api.url.rpartition(":")[2])
