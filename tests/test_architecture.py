@@ -11,7 +11,8 @@ from engine_source import engine_imports, imports, modules, room_of
 ROOMS: dict[str, str] = {
     "errors": "",
     "records": "errors",
-    "project": "errors",
+    "definitions": "",
+    "project": "errors definitions",
     "trainset": "errors records project",
     "checks": "records",
     "budget": "errors records",

@@ -12,7 +12,7 @@ from redraft.errors import ConfigError, DriftError, ProjectError, TrainsetError
 from redraft.evaluator import EvaluationRun, evaluate, resolve
 from redraft.looks import looks
 from redraft.program import load_base
-from redraft.project import source_fingerprint
+from redraft.project import code_fingerprint
 from redraft.records import Row
 from redraft.rubric import Measure, Rubric, load_rubric
 from redraft.testing import models_of
@@ -28,9 +28,9 @@ def placed(root: Path) -> str:
     base = load_base(root, NAME)
     trainset = load_trainset(root, NAME)
     lineage = Lineage(
-        program=source_fingerprint(root / "programs" / f"{NAME}.py"),
+        program=code_fingerprint(root, "programs", NAME),
         files=file_digests(root, base),
-        rubric=source_fingerprint(root / "metrics" / f"{NAME}.py"),
+        rubric=code_fingerprint(root, "metrics", NAME),
         rows=trainset.digest,
         splits={"train": tuple(row.id for row in trainset.split("train"))},
     )
@@ -108,6 +108,21 @@ def test_changed_source_is_drift(root: Path, file: str) -> None:
     with pytest.raises(DriftError, match=file):
         resolve(NAME, root=root, artifact=artifact_id)
     assert resolve(NAME, root=root, artifact=artifact_id, allow_drift=True).program.artifact_id
+
+
+@pytest.mark.parametrize("folder", ["programs", "metrics"])
+def test_changed_helper_is_drift(root: Path, folder: str) -> None:
+    """A module that the program or its rubric imports belongs to it."""
+    helper = root / folder / "helper.py"
+    helper.write_text("WORDS = 3\n", "utf-8")
+    path = root / folder / f"{NAME}.py"
+    path.write_text(f"from {folder}.helper import WORDS\n{path.read_text()}", "utf-8")
+    artifact_id = placed(root)
+
+    helper.write_text("WORDS = 4\n", "utf-8")
+
+    with pytest.raises(DriftError, match=f"{folder}/{NAME}.py or what it imports changed"):
+        resolve(NAME, root=root, artifact=artifact_id)
 
 
 def test_changed_rows_are_drift(root: Path) -> None:

@@ -15,6 +15,7 @@ from redraft.errors import (
 )
 from redraft.project import (
     check_name,
+    code_fingerprint,
     find_root,
     list_names,
     load_attribute,
@@ -214,6 +215,30 @@ def test_a_fingerprint_of_a_missing_file_is_an_error(root: Path) -> None:
     """The file is named."""
     with pytest.raises(ProjectError, match=r"cannot read .*gone.txt: No such file"):
         source_fingerprint(root / "gone.txt")
+
+
+@pytest.mark.parametrize(
+    "helper", ["programs/helper.py", "programs/words/__init__.py", "metrics/shared.py"]
+)
+def test_code_fingerprint_changes_with_what_is_imported(root: Path, helper: str) -> None:
+    """A helper of the project is part of the code, however it is imported."""
+    code = "import programs.helper, words\nfrom metrics.shared import CHECK\n"
+    for path in ("programs/helper.py", "programs/words/__init__.py", "metrics/shared.py"):
+        write(root, path, "CHECK = 1\n")
+    write(root, "programs/letter.py", code)
+    before = code_fingerprint(root, "programs", "letter")
+
+    write(root, helper, "CHECK = 2\n")
+
+    assert code_fingerprint(root, "programs", "letter") != before
+
+
+def test_code_without_helpers_has_the_fingerprint_of_its_file(root: Path) -> None:
+    """What lies beside a program and is not imported does not count."""
+    path = write(root, "programs/letter.py", "import json\n")
+    write(root, "programs/helper.py", "CHECK = 1\n")
+
+    assert code_fingerprint(root, "programs", "letter") == source_fingerprint(path)
 
 
 # Loading

@@ -17,6 +17,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Literal, TypeVar
 
+from redraft.definitions import assigned_lines, find_fault
 from redraft.errors import (
     ConfigError,
     MissingExtraError,
@@ -165,6 +166,22 @@ def source_fingerprint(paths: Path | Iterable[Path]) -> str:
     return hashlib.sha256(b"".join(digests)).hexdigest()
 
 
+def code_fingerprint(root: Path, folder: Folder, name: str) -> str:
+    """Return the SHA-256 (hex) over `folder/name.py` and what it imports from the project.
+
+    The file is run to see what it imports, as `load_attribute` runs it.
+
+    Raises:
+        ProjectError: The file is missing or does not load.
+    """
+    root = root.resolve()
+    path = source_path(root, folder, name)
+    shown = f"{folder}/{name}.py"
+    _, imported = _run(_parse(path, shown), path, root=root, shown=shown)
+    helpers = sorted(set(imported) - {path})
+    return source_fingerprint([path, *helpers] if helpers else path)
+
+
 def load_attribute(root: Path, folder: Folder, *, name: str, attribute: str, kind: type[T]) -> T:
     """Run `folder/name.py` as a fresh module and return its `attribute`.
 
@@ -187,9 +204,9 @@ def load_attribute(root: Path, folder: Folder, *, name: str, attribute: str, kin
     path = source_path(root, folder, name)
     shown = f"{folder}/{name}.py"
     tree = _parse(path, shown)
-    module = _run(tree, path, root=root, shown=shown)
-    lines = _assigned_lines(tree)
-    fault = _find_fault(module, lines, attribute=attribute, kind=kind)
+    module, _ = _run(tree, path, root=root, shown=shown)
+    lines = assigned_lines(tree)
+    fault = find_fault(module, lines, attribute=attribute, kind=kind)
     if fault is not None:
         error = ProgramError if folder == "programs" else RubricError
         raise error(f"{shown}{fault}")
@@ -213,7 +230,8 @@ def load_function(root: Path, name: str) -> Callable[[str], str]:
     if not separator or not attribute.isidentifier():
         raise ProjectError(f"{name!r} names no function; write FILE.py:FUNCTION")
     shown = f"{file}.py"
-    found = getattr(_run(_parse(path, shown), path, root=root.resolve(), shown=shown), attribute, 0)
+    module, _ = _run(_parse(path, shown), path, root=root.resolve(), shown=shown)
+    found = getattr(module, attribute, 0)
     if not callable(found):
         raise ProjectError(f"{shown} has no function {attribute!r}; define it, or name another")
     function: Callable[[str], str] = found
@@ -230,7 +248,10 @@ def _parse(path: Path, shown: str) -> ast.Module:
         raise ProjectError(f"{shown}{at}: {message}; correct the Python there") from error
 
 
-def _run(tree: ast.Module, path: Path, *, root: Path, shown: str) -> ModuleType:
+def _run(
+    tree: ast.Module, path: Path, *, root: Path, shown: str
+) -> tuple[ModuleType, Sequence[Path]]:
+    """Return the module of a file, and the files of the project that it imported."""
     # Not the import system: it may take a cached compilation of a file that was just edited.
     project = hashlib.sha256(str(root.resolve()).encode()).hexdigest()[:8]
     spec = importlib.util.spec_from_file_location(
@@ -238,7 +259,7 @@ def _run(tree: ast.Module, path: Path, *, root: Path, shown: str) -> ModuleType:
     )
     assert spec is not None
     module = importlib.util.module_from_spec(spec)
-    with _project_on_path(root, path.parent):
+    with _project_on_path(root, path.parent) as imported:
         # Registered under its long name, where dataclasses and pydantic look types up.
         sys.modules[module.__name__] = module
         try:
@@ -247,7 +268,7 @@ def _run(tree: ast.Module, path: Path, *, root: Path, shown: str) -> ModuleType:
             raise
         except (Exception, SystemExit) as error:
             raise _load_error(error, root=root, shown=shown) from error
-    return module
+    return module, imported
 
 
 def _load_error(error: BaseException, *, root: Path, shown: str) -> RedraftError:
@@ -268,8 +289,13 @@ def _load_error(error: BaseException, *, root: Path, shown: str) -> RedraftError
 
 
 @contextmanager
-def _project_on_path(root: Path, folder: Path) -> Iterator[None]:
-    """Let a file import from its project, and forget what it imported from there afterwards."""
+def _project_on_path(root: Path, folder: Path) -> Iterator[Sequence[Path]]:
+    """Let a file import from its project, and forget what it imported from there afterwards.
+
+    Yields:
+        A list that is empty until the end, and then holds the files of what was imported.
+    """
+    imported: list[Path] = []
     with _LOADING:
         path_before = list(sys.path)
         hidden = _take_modules(root)
@@ -277,10 +303,11 @@ def _project_on_path(root: Path, folder: Path) -> Iterator[None]:
         sys.path[:] = [str(root), *path_before, str(folder)]
         importlib.invalidate_caches()
         try:
-            yield
+            yield imported
         finally:
             sys.path[:] = path_before
-            _take_modules(root)
+            files = map(_file_of, _take_modules(root).values())
+            imported += [Path(file) for file in files if file]
             sys.modules.update(hidden)
 
 
@@ -302,47 +329,6 @@ def _file_of(module: ModuleType) -> str:
     # Not `getattr`: some libraries import half of themselves when asked for an attribute.
     file = getattr(module, "__dict__", {}).get("__file__")
     return file if isinstance(file, str) else ""
-
-
-def _assigned_lines(tree: ast.Module) -> dict[str, list[int]]:
-    """Return, for each name that the file assigns at its outermost level, the lines."""
-    lines: dict[str, list[int]] = {}
-    for statement in tree.body:
-        targets: list[ast.expr] = []
-        if isinstance(statement, ast.Assign):
-            targets = statement.targets
-        elif isinstance(statement, ast.AnnAssign) and statement.value is not None:
-            targets = [statement.target]
-        for target in targets:
-            if isinstance(target, ast.Name):
-                lines.setdefault(target.id, []).append(statement.lineno)
-    return lines
-
-
-def _find_fault(
-    module: ModuleType, lines: Mapping[str, list[int]], *, attribute: str, kind: type
-) -> str | None:
-    """Return what is wrong with `attribute`, beginning after the file's name; None if nothing."""
-    of_kind = {name: value for name, value in vars(module).items() if isinstance(value, kind)}
-    assigned = lines.get(attribute, [])
-    if len(assigned) > 1:
-        numbers = " and ".join(str(line) for line in assigned)
-        return f":{assigned[-1]}: {attribute} is assigned on lines {numbers}; keep one"
-    if len({id(value) for value in of_kind.values()}) > 1:
-        names = ", ".join(f"{n} (line {lines[n][0]})" if n in lines else n for n in of_kind)
-        return (
-            f" holds several of type {kind.__name__}: {names}; keep {attribute} alone in its file"
-        )
-    if attribute in of_kind:
-        return None
-    at = f":{assigned[0]}" if assigned else ""
-    if hasattr(module, attribute):
-        found = type(getattr(module, attribute)).__name__
-        return f"{at}: {attribute} is of type {found}; it must be a {kind.__name__}"
-    if of_kind:
-        other = next(iter(of_kind))
-        return f" defines no {attribute}; rename {other} to {attribute}"
-    return f" defines no {attribute}; add a line '{attribute} = {kind.__name__}(...)'"
 
 
 def _read_bytes(path: Path) -> bytes:

@@ -15,7 +15,7 @@ def verify_lineage(artifact: Artifact, found: Lineage, *, allow_drift: bool = Fa
         allow_drift: Whether differences are let pass.
 
     Raises:
-        DriftError: The program's file, the rubric or the rows are not those of the compile.
+        DriftError: The program's code, the rubric's or the rows are not those of the compile.
     """
     differences = lineage_differences(artifact, found)
     if differences and not allow_drift:
@@ -36,8 +36,8 @@ def lineage_differences(artifact: Artifact, found: Lineage) -> tuple[str, ...]:
 
 def _differences(name: str, then: Lineage, now: Lineage) -> Iterator[str]:
     for what, was, found in (
-        (f"programs/{name}.py", then.program, now.program),
-        (f"metrics/{name}.py", then.rubric, now.rubric),
+        (f"programs/{name}.py or what it imports", then.program, now.program),
+        (f"metrics/{name}.py or what it imports", then.rubric, now.rubric),
         (f"the rows of trainsets/{name}/", then.rows, now.rows),
     ):
         if found is not None and was is not None and found != was:

@@ -69,9 +69,10 @@ class Lineage:
     """What the artifact was made from; digests are SHA-256 (hex).
 
     Attributes:
-        program: Digest of the program's file; None where it was made in memory.
+        program: Digest of the program's file and of what it imports from the project; None where
+            it was made in memory.
         files: Digest of each declared file, by its path relative to `programs/NAME/`.
-        rubric: Digest of the rubric's file; None where it was made in memory.
+        rubric: Digest of the rubric's file, likewise; None where it was made in memory.
         rows: Digest of the rows.
         splits: Ids of the rows of each split.
     """

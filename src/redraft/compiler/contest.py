@@ -21,7 +21,7 @@ from redraft.evaluator.subject import RowsGiven
 from redraft.lm import Models, connect, model_names
 from redraft.optimizers import spread
 from redraft.program import Program
-from redraft.project import find_root, read_config, source_fingerprint
+from redraft.project import code_fingerprint, find_root, read_config
 from redraft.records import Row, Split
 from redraft.rubric import Rubric
 from redraft.trainset import Trainset
@@ -77,7 +77,7 @@ class Contest:
         """Return what an artifact made here is made from."""
         read = zip(_READ, (self.train, self.val, self.gate), strict=True)
         return Lineage(
-            program=source_fingerprint(self.root / "programs" / f"{self.name}.py"),
+            program=code_fingerprint(self.root, "programs", self.name),
             files=file_digests(self.root, self.base),
             rubric=_rubric_fingerprint(self.root, self.rubric),
             rows=self.trainset.digest,
@@ -186,4 +186,4 @@ def _opponent(root: Path, base: Program) -> tuple[str | None, Program, tuple[str
 
 
 def _rubric_fingerprint(root: Path, rubric: Rubric) -> str | None:
-    return source_fingerprint(root / "metrics" / f"{rubric.name}.py") if rubric.name else None
+    return code_fingerprint(root, "metrics", rubric.name) if rubric.name else None

@@ -20,7 +20,7 @@ from redraft.evaluator.results import Evaluation
 from redraft.evaluator.rows import EvaluationRun, evaluate_rows
 from redraft.looks import Look, record_look
 from redraft.program import Program
-from redraft.project import find_root, source_fingerprint
+from redraft.project import Folder, code_fingerprint, find_root, list_names
 from redraft.records import SPLITS, Row, Split
 from redraft.rubric import Rubric, load_rubric
 from redraft.trainset import Trainset, load_trainset, make_trainset
@@ -132,9 +132,9 @@ def resolve(
     if found.artifact_id is not None:
         artifact = read_artifact(root, found.name, found.artifact_id)
         made_from = Lineage(
-            program=_fingerprint(root / "programs" / f"{found.name}.py"),
+            program=_fingerprint(root, "programs", found.name),
             # Rubrics and rows that are given as objects are others on purpose.
-            rubric=_fingerprint(root / "metrics" / f"{found.name}.py") if rubric is None else None,
+            rubric=_fingerprint(root, "metrics", found.name) if rubric is None else None,
             rows=trainset.digest if rows is None else None,
             splits=_members(trainset) if rows is None else {},
         )
@@ -224,8 +224,8 @@ def _trainset(rows: RowsGiven, program: Program, root: Path | None) -> Trainset:
     return load_trainset(root, program.name, input_fields=program.input_fields)
 
 
-def _fingerprint(path: Path) -> str | None:
-    return source_fingerprint(path) if path.is_file() else None
+def _fingerprint(root: Path, folder: Folder, name: str) -> str | None:
+    return code_fingerprint(root, folder, name) if name in list_names(root, folder) else None
 
 
 def _members(trainset: Trainset) -> dict[Split, tuple[str, ...]]:
