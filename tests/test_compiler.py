@@ -644,6 +644,21 @@ def test_opponent_that_drifted_is_still_the_one_to_beat(tmp_path: Path) -> None:
     assert result.promoted
 
 
+@pytest.mark.parametrize("file", ["metrics/blurb.py", "trainsets/blurb/rows.jsonl"])
+def test_opponent_of_another_rubric_or_other_rows_is_noted(tmp_path: Path, file: str) -> None:
+    """Its earlier numbers do not compare with what this compile says; a note names what changed."""
+    root = make_project(tmp_path)
+    models = models_of(writer(learner))
+    compile_program(NAME, root=root, models=models, optimizer=Chosen(1), promote="always")
+    path = root / file
+    path.write_text(path.read_text("utf-8").replace("0.9", "0.8").replace("For v", "To v"), "utf-8")
+
+    result = compile_program(NAME, root=root, models=models, optimizer=Chosen(1))
+
+    assert "earlier numbers do not compare" in result.notes[0]
+    assert file.removesuffix("rows.jsonl") in result.notes[0]
+
+
 def test_opponent_that_was_shown_measured_rows_is_noted(tmp_path: Path) -> None:
     """Rows that changed their split may be in the opponent's demos."""
     root = make_project(tmp_path)

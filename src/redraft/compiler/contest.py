@@ -11,6 +11,7 @@ from redraft.artifact import (
     connect_models,
     current,
     file_digests,
+    lineage_differences,
     read_artifact,
     restore_program,
 )
@@ -106,15 +107,16 @@ def opened(
     models = _models(given, root, fresh=run.fresh)
     try:
         subject = resolve(program, rubric, rows, root=root, artifact=BASE, models=models)
-        yield _contest(root, subject, run)
+        now = subject.lineage(rubric=rubric is None, rows=rows is None)
+        yield _contest(root, subject, now, run)
     finally:
         if models is not given:
             models.close()
 
 
-def _contest(root: Path, subject: Subject, run: CompileRun) -> Contest:
+def _contest(root: Path, subject: Subject, now: Lineage, run: CompileRun) -> Contest:
     base, trainset = subject.program, subject.trainset
-    opponent_id, opponent, notes = _opponent(root, base)
+    opponent_id, opponent, notes = _opponent(root, base, now)
     train, val, gate = (_grouped(trainset.split(name)) for name in _READ)
     val = spread(val, seed=run.seed, place=0)[: run.limits.val_rows]
     gate = spread(gate, seed=_GATE_ORDER, place=0)[: run.limits.gate_rows]
@@ -161,28 +163,36 @@ def _shown_rows(opponent: Program, rows: Sequence[Row]) -> Iterator[str]:
         )
 
 
-def _opponent(root: Path, base: Program) -> tuple[str | None, Program, tuple[str, ...]]:
+def _opponent(
+    root: Path, base: Program, now: Lineage
+) -> tuple[str | None, Program, tuple[str, ...]]:
     """Return what must be beaten: the artifact in `CURRENT`, else the program as it stands.
 
     An artifact that no longer fits the program's file is still the one to beat, as far as it can
-    be restored: a compile is how it is replaced.
+    be restored: a compile is how it is replaced. What else changed since is said in the notes.
     """
     opponent_id = current(root, base.name)
     if opponent_id is None:
         return None, base, ()
     artifact = read_artifact(root, base.name, opponent_id)
-    notes: tuple[str, ...] = ()
+    notes = []
     try:
         opponent = restore_program(root, artifact)
     except DriftError as error:
         differences = "; ".join(error.differences)
-        notes = (
+        notes.append(
             f"The opponent {opponent_id} was compiled for another state of the program "
-            f"({differences}) and is measured with the program as it stands.",
+            f"({differences}) and is measured with the program as it stands."
         )
         opponent = restore_program(root, artifact, allow_drift=True)
+    changed = "; ".join(lineage_differences(artifact, now))
+    if changed:
+        notes.append(
+            f"The opponent {opponent_id} is measured with what is there now, and its earlier "
+            f"numbers do not compare: {changed}."
+        )
     assert base.models is not None
-    return opponent_id, opponent.with_models(base.models), notes
+    return opponent_id, opponent.with_models(base.models), tuple(notes)
 
 
 def _rubric_fingerprint(root: Path, rubric: Rubric) -> str | None:

@@ -60,6 +60,26 @@ class Subject:
     trainset: Trainset
     root: Path | None
 
+    def lineage(self, *, rubric: bool, rows: bool) -> Lineage:
+        """Return what stands in the project now, to compare what an artifact was made from.
+
+        Args:
+            rubric: Whether the rubric is the project's; one given as an object is another on
+                purpose.
+            rows: Whether the rows are, likewise.
+
+        Raises:
+            ProjectError: A file of the project does not load.
+        """
+        assert self.root is not None
+        name = self.program.name
+        return Lineage(
+            program=_fingerprint(self.root, "programs", name),
+            rubric=_fingerprint(self.root, "metrics", name) if rubric else None,
+            rows=self.trainset.digest if rows else None,
+            splits=_members(self.trainset) if rows else {},
+        )
+
     def look(self, split: Split, *, command: str) -> Look | None:
         """Write a look down before rows are read; None where the split or the project needs none.
 
@@ -131,14 +151,11 @@ def resolve(
     subject = Subject(found, rubric or load_rubric(root, found.name), trainset, root)
     if found.artifact_id is not None:
         artifact = read_artifact(root, found.name, found.artifact_id)
-        made_from = Lineage(
-            program=_fingerprint(root, "programs", found.name),
-            # Rubrics and rows that are given as objects are others on purpose.
-            rubric=_fingerprint(root, "metrics", found.name) if rubric is None else None,
-            rows=trainset.digest if rows is None else None,
-            splits=_members(trainset) if rows is None else {},
+        verify_lineage(
+            artifact,
+            subject.lineage(rubric=rubric is None, rows=rows is None),
+            allow_drift=where.get("allow_drift", False),
         )
-        verify_lineage(artifact, made_from, allow_drift=where.get("allow_drift", False))
     return subject
 
 
