@@ -259,6 +259,32 @@ def test_async_answers_are_the_same() -> None:
     assert prediction.notice == "sorry"
 
 
+class Plain(dspy.Module):  # type: ignore[misc]  # DSPy has no types
+    """A user's drafter that cannot be awaited."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.write = dspy.Predict(Draft)
+
+    def forward(self, request: str) -> dspy.Prediction:
+        """Write the notice."""
+        return self.write(request=request)
+
+
+@pytest.mark.parametrize("script", ["sorry", Reply(fail="outage")])
+def test_a_module_with_forward_alone_can_be_awaited(script: Any) -> None:
+    """It answers, fails and counts its calls as it does when it is called."""
+    program = Program(Plain(), checks=[SORRY], draft_field="notice").with_models(
+        models_of(drafter=script, reviser="sorry")
+    )
+
+    awaited, called = asyncio.run(program.aanswer(request="lift")), program.answer(request="lift")
+
+    assert awaited.stopped_by == called.stopped_by
+    assert awaited.draft == called.draft
+    assert awaited.usage.calls == called.usage.calls >= 1
+
+
 def test_async_failures_are_typed_too() -> None:
     """Outages and caps end an awaited answer as they end another."""
     down = Program(Draft).with_models(models_of(Reply(fail="outage")))

@@ -1,7 +1,8 @@
 """Calls being made: watched, metered, and every way they can fail turned into an outcome."""
 
+import asyncio
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 
@@ -49,7 +50,8 @@ class Caller:
         with self._under_way(call, meter) as slip:
             if not slip.begin():
                 predictor = getattr(self._predictors, call.predictor)
-                slip.outcome = _reply(await predictor.acall(**call.fields), slip.adapter)
+                prediction = await _awaited(predictor, call.fields)
+                slip.outcome = _reply(prediction, slip.adapter)
         return slip.taken
 
     @contextmanager
@@ -145,6 +147,13 @@ def _spend(usage: Usage, meter: Meter) -> None:
         spent = (0, 0.0) if number else (tokens, cost_usd)
         meter.reserve(spent[0], cost_usd=spent[1])
     meter.record(usage)
+
+
+async def _awaited(predictor: dspy.Module, fields: Mapping[str, object]) -> dspy.Prediction:
+    if hasattr(predictor, "aforward"):
+        return await predictor.acall(**fields)
+    # A user's module may have `forward` alone; its thread gets the model and the adapter too.
+    return await asyncio.to_thread(predictor, **fields)
 
 
 def _reply(prediction: dspy.Prediction, adapter: TurnAdapter) -> Reply:
