@@ -69,10 +69,20 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """Import a public name when it is first used, so that the package itself starts at once."""
+    """Import a public name when it is first used, so that the package itself starts at once.
+
+    Raises:
+        MissingExtraError: It needs an optional part that is not installed.
+    """
     if name not in _ROOMS:
         raise AttributeError(f"module 'redraft' has no attribute {name!r}")
-    return getattr(importlib.import_module(f"redraft.{_ROOMS[name]}"), name)
+    try:
+        return getattr(importlib.import_module(f"redraft.{_ROOMS[name]}"), name)
+    except ModuleNotFoundError as error:
+        missing = importlib.import_module("redraft.errors").missing_extra(error, f"redraft.{name}")
+        if missing is None:
+            raise
+        raise missing from error
 
 
 def __dir__() -> list[str]:

@@ -21,7 +21,20 @@ RedraftError
 └── ComparisonError      results that cannot be paired
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+
+_EXTRAS: Mapping[str, str] = MappingProxyType(
+    {
+        "numpy": "tune",
+        "pandas": "tune",
+        "pyarrow": "tune",
+        "scipy": "tune",
+        "statsmodels": "tune",
+        "optuna": "tune",
+        "xllamacpp": "local",
+    }
+)
 
 
 class RedraftError(Exception):
@@ -72,6 +85,17 @@ class MissingExtraError(ConfigError):
     def __init__(self, what: str, extra: str) -> None:
         self.extra = extra
         super().__init__(f"{what} needs an optional part: pip install 'redraft[{extra}]'")
+
+
+def missing_extra(error: ModuleNotFoundError, user: str) -> MissingExtraError | None:
+    """Return the error that says which extra brings a module; None where none of them does.
+
+    Args:
+        error: Names the module that is missing.
+        user: What uses it, such as "this command".
+    """
+    extra = _EXTRAS.get((error.name or "").partition(".")[0])
+    return MissingExtraError(f"{user} uses {error.name}, which", extra) if extra else None
 
 
 class InputError(RedraftError):

@@ -13,7 +13,7 @@ from typing import NoReturn, Protocol
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from redraft.errors import MissingExtraError, RedraftError
+from redraft.errors import RedraftError, missing_extra
 
 COMMANDS: Mapping[str, str] = MappingProxyType(
     {
@@ -28,18 +28,6 @@ COMMANDS: Mapping[str, str] = MappingProxyType(
         "artifacts": "List, show, compare, promote or edit what compiles have written.",
         "models": "List the models that can be named, or fetch the embedded one.",
         "demo": "Compile, answer and compare the sample program on the embedded model.",
-    }
-)
-
-_EXTRAS: Mapping[str, str] = MappingProxyType(
-    {
-        "numpy": "tune",
-        "pandas": "tune",
-        "pyarrow": "tune",
-        "scipy": "tune",
-        "statsmodels": "tune",
-        "optuna": "tune",
-        "xllamacpp": "local",
     }
 )
 
@@ -117,9 +105,7 @@ def _report(error: Exception) -> int:
     if os.environ.get("REDRAFT_DEBUG"):
         traceback.print_exception(error)
     if isinstance(error, ModuleNotFoundError):
-        extra = _EXTRAS.get((error.name or "").partition(".")[0])
-        if extra is not None:
-            error = MissingExtraError(f"this command uses {error.name}, which", extra)
+        error = missing_extra(error, "this command") or error
     if isinstance(error, RedraftError):
         print(f"Error: {error}", file=sys.stderr)
         return error.exit_code
