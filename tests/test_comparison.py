@@ -213,6 +213,20 @@ def test_outage_of_an_alternative_is_told() -> None:
     assert any("scripted/test" in reason for reason in found.reasons)
 
 
+def test_outage_of_the_checker_is_told() -> None:
+    """Its rows are measured on their drafts, which says nothing about the loop."""
+    base = base_program("four words are here", criteria=[Criterion("plain", "It is plain.")])
+    models = models_of("four words are here", checker=Reply(fail="outage"))
+
+    found = compared(base, models=models)
+
+    rows = sum(row.split == "test" for row in trainset())
+    assert found.not_measured == 0
+    assert found.checker_outages >= 2 * rows
+    assert found.record()["checker_outages"] == found.checker_outages
+    assert any("without being checked" in reason for reason in found.reasons)
+
+
 def test_one_record_of_models_answers_for_both() -> None:
     """Base and artifact answer with the program's models, so models are not compared."""
     base = base_program("three words here")

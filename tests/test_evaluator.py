@@ -74,6 +74,7 @@ def test_record_has_the_fields_of_the_design() -> None:
         "split",
         "n",
         "not_measured",
+        "checker_outages",
         "mean",
         "low",
         "high",
@@ -153,6 +154,9 @@ def test_failed_checker_is_measured_on_the_draft() -> None:
 
     assert evaluation.results[0].answer.stopped_by == "checker_failed"
     assert evaluation.mean == 1.0
+    assert (evaluation.not_measured, evaluation.checker_outages) == (0, 1)
+    assert "scripted/" in evaluation.reasons[0]
+    assert "without being checked" in evaluation.reasons[0]
 
 
 def test_prepare_that_fails_costs_no_call() -> None:

@@ -295,3 +295,13 @@ def test_cells_of_a_markdown_table_are_escaped() -> None:
 def test_sections_may_hold_sentences_alone() -> None:
     """A section without a table is its title and its sentences."""
     assert plain_text([Section("Title", items=("One.",))]) == "Title\n  One."
+
+
+def test_answers_that_went_unchecked_are_named() -> None:
+    """A checker that was down is no result of the loop."""
+    text = comparison_text(
+        replace(COMPARISON, checker_outages=3, reasons=("model 'local/x' did not answer",))
+    )
+
+    assert "3 answers, over all runs, went unchecked" in text
+    assert "local/x" in text

@@ -97,6 +97,7 @@ def put_together(
         reread=_reread(pair, usage, report),
         usage=usage,
         notes=pair.notes,
+        checker_outages=sum(found.checker_outages for found in evaluations.values()),
     )
 
 

@@ -103,7 +103,7 @@ class Comparison:
         loop: The loop setting of `base_on` and `compiled_on`.
         n: Rows measured in every cell.
         not_measured: Rows dropped because a cell lacks them.
-        reasons: Why, each reason once.
+        reasons: Why rows of any run are not measured or went unchecked, each reason once.
         cells: `base_off`, `base_on`, `compiled_off`, `compiled_on`, `as_shipped`.
         gains: Of the score.
         unchecked: Gains on measures that no rule decides; None where the rubric has none.
@@ -113,6 +113,7 @@ class Comparison:
         reread: What was read before.
         usage: All calls of the comparison.
         notes: Sentences about how it was done.
+        checker_outages: Measured rows, over all runs, whose checker's model did not answer.
     """
 
     program: str
@@ -131,6 +132,7 @@ class Comparison:
     reread: Reread
     usage: Usage
     notes: tuple[str, ...] = ()
+    checker_outages: int = 0
 
     def record(self) -> dict[str, object]:
         """Return what `redraft compare --json` prints."""
@@ -141,6 +143,7 @@ class Comparison:
             "split": self.split,
             "n": self.n,
             "not_measured": self.not_measured,
+            "checker_outages": self.checker_outages,
             "loop": asdict(self.loop),
             "cells": {name: asdict(cell) for name, cell in self.cells.items()},
             "build_time_gain": gains.build_time.record(),

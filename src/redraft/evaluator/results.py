@@ -30,6 +30,17 @@ class RowResult:
     attempt_scores: tuple[Score, ...] = ()
     not_measured: str | None = None
 
+    @property
+    def checker_outage(self) -> str | None:
+        """Why a measured row went unchecked, naming the checker's model; None where it did not.
+
+        The draft is there and scored; what the loop would have made of it is not known.
+        """
+        failure = self.answer.failure
+        if self.score is None or failure is None or failure.kind != "outage":
+            return None
+        return f"{failure.message}; the draft was scored without being checked"
+
 
 @dataclass(frozen=True, slots=True)
 class Evaluation:
@@ -70,9 +81,15 @@ class Evaluation:
         return len(self.results) - self.n
 
     @property
+    def checker_outages(self) -> int:
+        """Measured rows whose checker's model did not answer."""
+        return sum(r.checker_outage is not None for r in self.results)
+
+    @property
     def reasons(self) -> tuple[str, ...]:
-        """Why rows are not measured, each reason once; they name the model."""
-        return tuple(dict.fromkeys(r.not_measured for r in self.results if r.not_measured))
+        """Why rows are not measured or went unchecked, each reason once; they name the model."""
+        found = (r.not_measured or r.checker_outage for r in self.results)
+        return tuple(dict.fromkeys(reason for reason in found if reason))
 
     @property
     def cut_short(self) -> bool:
@@ -128,6 +145,7 @@ class Evaluation:
             "split": self.split,
             "n": self.n,
             "not_measured": self.not_measured,
+            "checker_outages": self.checker_outages,
             "mean": self.mean,
             "low": low,
             "high": high,

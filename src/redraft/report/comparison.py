@@ -67,6 +67,12 @@ def _what(comparison: Comparison) -> Section:
     if comparison.not_measured:
         dropped = f"{comparison.not_measured} rows were not measured in every cell and are dropped"
         items.append(f"{dropped} from all: {'; '.join(comparison.reasons)}")
+    if comparison.checker_outages:
+        items.append(
+            f"{comparison.checker_outages} answers, over all runs, went unchecked, since the "
+            "checker's model did not answer. They are scored as they are, so what the loop is "
+            f"worth stays open: {'; '.join(comparison.reasons)}"
+        )
     groups = comparison.gains.total.effect.groups
     title = f"{name}: {artifact} and base on {comparison.n} rows of {comparison.split}"
     return Section(f"{title} ({groups} groups)", table, tuple(items))
