@@ -170,7 +170,7 @@ def test_an_outage_is_not_measured_and_exits_1(redraft: Command, project: Path) 
 
     assert shown.code == 1
     assert "not measured: 1 rows" in shown.out
-    assert "Not measured:" in shown.err
+    assert "No answer:" in shown.err
 
 
 @pytest.mark.usefixtures("project")

@@ -101,8 +101,8 @@ def command(
     else:
         print(comparison_text(comparison))
     for reason in comparison.reasons:
-        print_note(f"Not measured: {reason}")
-    raise typer.Exit(1 if comparison.not_measured else 0)
+        print_note(f"No answer: {reason}")
+    raise typer.Exit(1 if comparison.reasons else 0)
 
 
 def _default_artifact(root: Path, name: str) -> str:

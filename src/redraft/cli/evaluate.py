@@ -93,8 +93,8 @@ def command(
     else:
         print(evaluation_text(evaluation))
     for reason in evaluation.reasons:
-        print_note(f"Not measured: {reason}")
-    raise typer.Exit(1 if evaluation.not_measured else 0)
+        print_note(f"No answer: {reason}")
+    raise typer.Exit(1 if evaluation.reasons else 0)
 
 
 def evaluation_text(evaluation: Evaluation) -> str:
@@ -110,4 +110,6 @@ def evaluation_text(evaluation: Evaluation) -> str:
     ]
     if evaluation.not_measured:
         lines.append(f"not measured: {evaluation.not_measured} rows")
+    if evaluation.checker_outages:
+        lines.append(f"scored without being checked: {evaluation.checker_outages} rows")
     return "\n".join(lines)
