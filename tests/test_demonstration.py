@@ -7,9 +7,11 @@ from pathlib import Path
 import pytest
 
 from redraft.artifact import load
+from redraft.budget import RunCaps
 from redraft.cli.init import make_project
 from redraft.compilation import Compilation
 from redraft.demonstration import (
+    COMPILE_CALLS,
     CONTROLS,
     Stage,
     answer_both,
@@ -111,3 +113,31 @@ def test_hash_score_can_be_computed_again() -> None:
     """As docs/formats.md says: six bytes of SHA-256 over salt, row id and draft."""
     assert hash_score("r1", "A draft.", 3) == pytest.approx(0.27089537581076684)
     assert hash_score("r1", "A draft.", 3) != hash_score("r1", "A draft.", 4)
+
+
+def test_a_stage_without_caps_compiles_under_its_own(stage: Stage) -> None:
+    """And spends what it needs afterwards."""
+    assert stage.shared(0.6) == RunCaps(max_calls=COMPILE_CALLS)
+    assert stage.after(Usage(calls=3)) == stage
+
+
+def test_caps_in_tokens_and_dollars_hold_over_all_steps(stage: Stage) -> None:
+    """The compile gets a share of them, the rest of the demo what is left."""
+    caps = RunCaps(max_calls=50, max_tokens=1000, max_cost_usd=1.0)
+    capped = replace(stage, caps=caps)
+    spent = Usage(calls=40, input_tokens=500, output_tokens=100, cost_usd=0.75)
+
+    assert capped.shared(0.5) == RunCaps(max_calls=50, max_tokens=500, max_cost_usd=0.5)
+    assert capped.after(spent).caps == RunCaps(max_calls=50, max_tokens=400, max_cost_usd=0.25)
+
+
+def test_caps_that_are_used_up_let_nothing_through(stage: Stage) -> None:
+    """Less than any call takes is left."""
+    caps = RunCaps(max_tokens=1000, max_cost_usd=1.0)
+    spent = Usage(calls=40, input_tokens=900, output_tokens=100, cost_usd=1.0)
+
+    left = replace(stage, caps=caps).after(spent).caps
+
+    assert left is not None
+    assert left.max_tokens == 1
+    assert 0 < (left.max_cost_usd or 0) < 1e-9

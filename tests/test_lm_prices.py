@@ -111,3 +111,30 @@ def test_a_model_with_long_prices_is_read_with_them() -> None:
     assert prices.long_rates is not None
     assert prices.long_rates.input > prices.rates.input
     assert prices.long_batch is not None
+
+
+@pytest.mark.parametrize(("tokens", "cost"), [(100, 105.0), (101, 212.0)])
+def test_a_likely_price_leaves_the_cache_out(tokens: int, cost: float) -> None:
+    """By the rates of a prompt of that length."""
+    prices = Prices(rates=RATES, long_tokens=100, long_rates=LONG, source="a test")
+
+    assert prices.likely(input_tokens=tokens, output_tokens=1) == cost
+
+
+def test_prices_of_a_batch_are_known_whole_or_not_at_all() -> None:
+    """Long prompts included, where they cost more."""
+    plain = Prices(rates=RATES, source="a test")
+    whole = Prices(
+        rates=LONG,
+        batch=RATES,
+        long_tokens=100,
+        long_rates=LONG,
+        long_batch=RATES,
+        source="a test",
+    )
+    batch = whole.in_batch()
+
+    assert plain.in_batch() is None
+    assert Prices(rates=LONG, batch=RATES, long_rates=LONG, source="a test").in_batch() is None
+    assert batch is not None
+    assert (batch.rates, batch.long_rates) == (RATES, RATES)

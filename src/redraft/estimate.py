@@ -6,7 +6,7 @@ from statistics import fmean
 
 from redraft.lm import Model, Models
 from redraft.program import Program
-from redraft.records import Options, Role, Row, Usage
+from redraft.records import Options, Role, Row
 from redraft.signatures import DRAFT, GAPS, PREVIOUS_DRAFT
 
 _PREDICTORS: Mapping[Role, str] = {"drafter": "draft", "checker": "check", "reviser": "revise"}
@@ -203,19 +203,14 @@ def _dollars(size: _Size, calls: Span, model: Model, *, batch: bool) -> Span | N
     prices = model.prices.in_batch() if batch else model.prices
     if prices is None:
         return None
-    best, expected = (
-        prices.cost(Usage(input_tokens=round(prompt), output_tokens=round(reply)))
-        for prompt, reply in (
-            (size.prompt.best, size.reply.best),
-            (size.prompt.expected, size.reply.expected),
+    prompt, reply = size.prompt.whole(), size.reply.whole()
+    return calls.times(
+        Span(
+            prices.likely(input_tokens=prompt.best, output_tokens=reply.best),
+            prices.likely(input_tokens=prompt.expected, output_tokens=reply.expected),
+            prices.most(input_tokens=prompt.worst, output_tokens=reply.worst),
         )
     )
-    worst = prices.most(
-        input_tokens=round(size.prompt.worst), output_tokens=round(size.reply.worst)
-    )
-    if best is None or expected is None:
-        return None
-    return calls.times(Span(best, expected, worst))
 
 
 def _size(work: Work, role: Role, model: Model) -> _Size:
@@ -227,8 +222,6 @@ def _size(work: Work, role: Role, model: Model) -> _Size:
         for name in names
         for row in _spread(work.rows, _SAMPLED_ROWS)
     ]
-    if not sizes:
-        return _Size(NOTHING, NOTHING, is_counted=True)
     return _Size(
         _mean([size.prompt for size in sizes]),
         _mean([size.reply for size in sizes]),

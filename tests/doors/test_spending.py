@@ -2,11 +2,18 @@
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from doors import REQUEST, Command
 
+from redraft.cli.spending import Estimated, Plan
+from redraft.estimate import RoleEstimate, Span, answer_work
+from redraft.lm import Model, Models
+from redraft.program import Program
+from redraft.records import Criterion, Row
+from redraft.testing import Scripted
 from redraft.testing.messages_api import MessagesApi
 
 PAID = "anthropic/claude-haiku-4-5"
@@ -219,3 +226,39 @@ def test_what_no_batch_can_do_is_refused(
 
     assert shown.code == 2
     assert remedy in shown.err
+
+
+def test_the_text_tells_the_roles_apart() -> None:
+    """Each with its model, in the order best, expected, worst."""
+    models = Models(drafter=Model(Scripted("Yes.")), checker=Model(Scripted("Yes.")))
+    program = Program("request -> note", criteria=[Criterion("kind", "It is kind.")])
+    rows = [Row("r1", {"request": "Write a note."})]
+
+    text = Plan([answer_work(program, rows)], models, {"rows": 1}).estimated().text()
+
+    assert text.splitlines()[0].startswith("Calls to models: 2 at best, 4 if half")
+    assert "  drafter (scripted/test): 1, 1, 1 calls; " in text
+    assert "  checker (scripted/test): 1, 2, 6 calls; " in text
+    assert "  reviser (scripted/test): 0, 1, 2 calls; " in text
+    assert text.endswith("rows: 1")
+
+
+def test_prices_of_some_roles_alone_make_no_sum() -> None:
+    """What is unknown of one is unknown of all, and said for that one."""
+    known = RoleEstimate(
+        role="drafter",
+        model="anthropic/known",
+        calls=Span(1, 1, 1),
+        tokens=Span(10, 10, 10),
+        cost_usd=Span(1, 2, 3),
+        is_counted=True,
+    )
+    unknown = replace(known, role="checker", cost_usd=None)
+
+    found = Estimated([known, unknown], {})
+
+    assert found.cost_usd is None
+    assert "What they cost is not known." in found.text()
+    assert "10 tokens; $1.00, $2.00 and $3.00" in found.text()
+    assert "10 tokens; price unknown" in found.text()
+    assert "counted by the provider" in found.text()

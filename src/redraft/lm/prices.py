@@ -78,18 +78,29 @@ class Prices:
         rates = self._rates(usage.input_tokens, batch=batch)
         return None if rates is None else rates.cost(usage)
 
-    def most(self, *, input_tokens: int, output_tokens: int) -> float:
+    def most(self, *, input_tokens: float, output_tokens: float) -> float:
         """Return the most dollars that a request of at most so many tokens can cost."""
-        options = [self.rates]
-        if self.long_rates is not None and input_tokens > (self.long_tokens or 0):
-            options.append(self.long_rates)
-        return max(r.highest_input * input_tokens + r.output * output_tokens for r in options)
+        return max(
+            r.highest_input * input_tokens + r.output * output_tokens
+            for r in self._options(input_tokens)
+        )
+
+    def likely(self, *, input_tokens: float, output_tokens: float) -> float:
+        """Return the dollars of a request of about so many tokens, none of them cached."""
+        rates = self._options(input_tokens)[-1]
+        return rates.input * input_tokens + rates.output * output_tokens
 
     def in_batch(self) -> "Prices | None":
         """Return what the same costs in a batch; None where that is not known."""
         if self.batch is None or (self.long_rates is not None and self.long_batch is None):
             return None
         return replace(self, rates=self.batch, long_rates=self.long_batch)
+
+    def _options(self, input_tokens: float) -> list[Rates]:
+        """Return the rates that a prompt of at most so many tokens may have, the longest last."""
+        if self.long_rates is None or input_tokens <= (self.long_tokens or 0):
+            return [self.rates]
+        return [self.rates, self.long_rates]
 
     def _rates(self, input_tokens: int, *, batch: bool) -> Rates | None:
         if self.long_tokens is None or input_tokens <= self.long_tokens:
