@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy import stats
 
 from redraft.errors import ComparisonError
 from redraft.statistics import (
@@ -244,6 +245,17 @@ def test_detectable_gain_is_none_below_six_groups() -> None:
 def test_detectable_gain_is_none_above_the_scale() -> None:
     """Where not even a gain of 1 would show, no number is given."""
     assert smallest_detectable([1.0, -1.0] * 3) is None
+
+
+@pytest.mark.parametrize("level", [0.04, 0.01, 0.001])
+def test_detectable_gain_is_so_many_standard_errors(level: float) -> None:
+    """With few groups and a strict level too, Student's quantiles are exact."""
+    reach = stats.t.ppf(1 - min(level, 0.025), 7) + stats.t.ppf(0.8, 7)
+    error = math.sqrt(2 * 8 / 7) / (80 + 2)
+
+    found = detectable_with(0.0, rows=80, groups=8, level=level)
+
+    assert found == pytest.approx(reach * error, abs=1e-9)
 
 
 def test_detectable_gain_can_be_guessed_before_spending() -> None:

@@ -14,7 +14,7 @@ def test_wilson_is_the_textbook_interval(successes: int, n: int) -> None:
     """The interval is the one that scipy computes."""
     interval = stats.binomtest(successes, n).proportion_ci(method="wilson")
 
-    assert wilson(successes, n) == pytest.approx((interval.low, interval.high))
+    assert wilson(successes, n) == pytest.approx((interval.low, interval.high), abs=1e-9)
 
 
 @pytest.mark.parametrize(("successes", "n"), [(0, 60), (3, 20), (19, 20), (0, 5000)])
@@ -22,7 +22,7 @@ def test_upper_bound_is_clopper_pearson(successes: int, n: int) -> None:
     """The bound is the quantile of the beta distribution."""
     expected = stats.beta.ppf(0.95, successes + 1, n - successes)
 
-    assert upper_bound(successes, n) == pytest.approx(expected, rel=1e-6)
+    assert upper_bound(successes, n) == pytest.approx(expected, abs=1e-9)
 
 
 def test_upper_bound_of_all_is_one() -> None:
@@ -59,6 +59,12 @@ def test_mcnemar_needs_the_same_rows() -> None:
 def test_holm_multiplies_by_the_tests_left() -> None:
     """The smallest p pays for all tests, the next for the rest, and order is kept."""
     assert holm([0.01, 0.04, None, 0.03]) == pytest.approx((0.03, 0.06, None, 0.06))
+
+
+@pytest.mark.parametrize("ps", [(), (None, None)])
+def test_holm_of_no_tests_adjusts_nothing(ps: tuple[None, ...]) -> None:
+    """What was not tested is no test."""
+    assert holm(ps) == ps
 
 
 def test_holm_stays_in_range() -> None:

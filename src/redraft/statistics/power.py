@@ -2,7 +2,8 @@
 
 import math
 from collections.abc import Hashable, Sequence
-from statistics import NormalDist
+
+from scipy import stats
 
 from redraft.statistics.effects import FEWEST_FOR_A_CLAIM, by_group, by_row
 
@@ -61,14 +62,7 @@ def _detectable(
     if groups < FEWEST_FOR_A_CLAIM:
         return None
     # The interval is at 2.5 % on a side, so a laxer level cannot show more.
-    reach = _student(1 - min(level, 0.025), groups - 1) + _student(power, groups - 1)
+    reach = float(stats.t.ppf([1 - min(level, 0.025), power], groups - 1).sum())
     error = math.sqrt((squares + 2) * groups / (groups - 1)) / (rows + 2)
     gain = reach * error
     return gain if gain <= 1 else None
-
-
-def _student(share: float, freedom: int) -> float:
-    """Return a quantile of Student's t by its expansion around the normal one."""
-    z = NormalDist().inv_cdf(share)
-    cube, fifth = z * z * z, z * z * z * z * z
-    return z + (cube + z) / (4 * freedom) + (5 * fifth + 16 * cube + 3 * z) / (96 * freedom**2)
