@@ -1,6 +1,10 @@
 """Caps, estimates and questions of the commands that spend, over the stand-in for Claude."""
 
 import json
+import signal
+import subprocess
+import sys
+import time
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -262,3 +266,32 @@ def test_prices_of_some_roles_alone_make_no_sum() -> None:
     assert "10 tokens; $1.00, $2.00 and $3.00" in found.text()
     assert "10 tokens; price unknown" in found.text()
     assert "counted by the provider" in found.text()
+
+
+def test_a_killed_batch_is_gone_on_with(
+    redraft: Command, api: MessagesApi, project: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Whatever ended the first run, the same command fetches what it had handed in."""
+    words = ("evaluate", "order_note", "--rows", "3", "--lm", PAID, "--no-loop", "--batch")
+    words = (*words, "--max-cost-usd", "1", "--json")
+    api.batches.polls = 1_000_000
+    run = f"from redraft.cli.main import main; main({words!r})"
+    first = subprocess.Popen(
+        [sys.executable, "-c", run], cwd=project, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
+    )
+    notes = project / ".redraft" / "batches"
+    ends = time.monotonic() + 60
+    while not list(notes.glob("*.json")) and time.monotonic() < ends:
+        time.sleep(0.05)
+    first.kill()
+    first.communicate()
+    api.batches.polls = 0
+
+    shown = redraft(*words)
+
+    handed_in = [r for r in api.requests if r.path.endswith("/batches") and r.body is not None]
+    assert first.returncode == -signal.SIGKILL
+    assert json.loads(shown.out)["n"] == 3
+    assert len(handed_in) == 1
+    assert "Batch msgbatch_001 of 3 requests" in caplog.text
+    assert list(notes.iterdir()) == []
