@@ -123,7 +123,7 @@ def test_edited_artifact_is_refused(shipped: Path) -> None:
     path = folder_of(shipped, artifact) / "artifact.json"
     path.write_text(path.read_text().replace("plain words", "rhymes"))
 
-    with pytest.raises(ArtifactError, match=f"edit {artifact.id}"):
+    with pytest.raises(ArtifactError, match=f"redraft artifacts {NAME} edit {artifact.id}"):
         load(NAME, artifact.id, root=shipped)
 
 

@@ -306,12 +306,14 @@ def test_set_that_does_not_fit_the_context_is_left_out() -> None:
 def test_reference_larger_than_the_context_is_an_error() -> None:
     """It is found before the first call."""
     long = tuple(
-        replace(row, reference={"draft": "word " * 300}, line=3) if row.id == "train2" else row
+        replace(row, reference={"draft": "word " * 300}, line=3, file="rows.csv")
+        if row.id == "train2"
+        else row
         for row in rows()
     )
     search = task(Scripted(writer(learner), context_tokens=200), given=long)
 
-    with pytest.raises(TrainsetError, match=r"rows.jsonl line 3"):
+    with pytest.raises(TrainsetError, match=r"rows\.csv line 3"):
         Bootstrap().search(search)
 
 

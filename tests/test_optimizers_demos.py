@@ -177,14 +177,14 @@ def test_demo_larger_than_the_context_names_the_line() -> None:
     """A row that no prompt can hold is an error with line, field, size and limit."""
     program = Program(ASKS).named("notice")
     program = program.with_models(models_of(Scripted("x", context_tokens=30)))
-    long = row(1, line=17, reference={"draft": "word " * 40})
+    long = row(1, line=17, file="rows.csv", reference={"draft": "word " * 40})
     pool = labelled_pool(program, [row(2), long])
 
     with pytest.raises(TrainsetError) as caught:
         require_fitting(pool, program)
 
     (problem,) = caught.value.problems
-    for fact in ("rows.jsonl line 17", "reference.draft", "'r1'", "43 tokens", "30"):
+    for fact in ("rows.csv line 17", "reference.draft", "'r1'", "43 tokens", "30"):
         assert fact in problem
 
 

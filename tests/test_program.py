@@ -397,7 +397,7 @@ class TwoOutputs(dspy.Signature):  # type: ignore[misc]  # DSPy has no types
     [
         ({"draft": 3}, "draft must be a signature"),
         ({"draft": "request -> -> notice"}, "draft must be a signature"),
-        ({"draft": "photo: dspy.Image -> notice"}, "text only"),
+        ({"draft": "photo: dspy.Image -> notice"}, "'photo' has the type Image; .* text only"),
         ({"draft": "request -> notice: int"}, "must be a str"),
         ({"draft": "gaps -> notice"}, "a name that the loop uses"),
         ({"draft": TwoOutputs}, "name the one that is the draft"),

@@ -22,7 +22,7 @@ def half(_row: Row, _draft: str) -> float:
 
 SHORT = Check("short", no_gap, "Under 40 words.")
 DATES = Check("dates", no_gap, "Names every date.", told=False)
-PLAIN = Criterion("plain", "Every sentence is plain English.", must_pass=False, told=True)
+PLAIN = Criterion("plain_words", "Every sentence is plain English.", must_pass=False, told=True)
 
 
 def table(
@@ -55,11 +55,11 @@ def test_a_rule_joins_check_and_measure_by_id() -> None:
 
 def test_checks_come_first_then_criteria_then_measures() -> None:
     """In the order of the files."""
-    made = table([Measure("tone", 1, half), Measure("plain", 1, half)], criteria=(PLAIN,))
+    made = table([Measure("tone", 1, half), Measure("plain_words", 1, half)], criteria=(PLAIN,))
 
     assert [(rule.id, rule.checked_by) for rule in made.rules] == [
         ("short", "code"),
-        ("plain", "model"),
+        ("plain_words", "model"),
         ("tone", None),
     ]
 
@@ -67,7 +67,7 @@ def test_checks_come_first_then_criteria_then_measures() -> None:
 def test_overlap_is_the_weight_that_checks_decide() -> None:
     """What the model decides, or nobody, is not in it."""
     made = table(
-        [Measure.of(SHORT, 1), Measure("plain", 1, half), Measure("tone", 2, half)],
+        [Measure.of(SHORT, 1), Measure("plain_words", 1, half), Measure("tone", 2, half)],
         criteria=(PLAIN,),
     )
 
@@ -90,13 +90,13 @@ def test_overlap_is_the_weight_that_checks_decide() -> None:
             "'dates' is scored but told to nobody: the drafter can learn it from demos and gaps",
         ),
         (
-            [Measure("plain", 1, half)],
+            [Measure("plain_words", 1, half)],
             (SHORT,),
             (PLAIN,),
             "'short' is checked but not scored: revisions are spent on what the rubric does not",
         ),
         (
-            [Measure.of(SHORT, 0), Measure("plain", 1, half)],
+            [Measure.of(SHORT, 0), Measure("plain_words", 1, half)],
             (SHORT,),
             (PLAIN,),
             "'short' is checked but not scored: revisions are spent on what the rubric does not",
@@ -105,7 +105,7 @@ def test_overlap_is_the_weight_that_checks_decide() -> None:
             [Measure.of(SHORT, 1), Measure("tone", 1, half, hidden=True)],
             (SHORT,),
             (PLAIN,),
-            "criterion 'plain' has no measure in metrics/letter.py, so only people can say",
+            "criterion 'plain_words' has no measure in metrics/letter.py, so only people can say",
         ),
         ([Measure.of(SHORT, 1)], (SHORT,), (), "checks decide all that is scored"),
     ],
@@ -120,6 +120,15 @@ def test_warns_of_a_rule_that_stands_alone(
     (found,) = table(measures, checks=checks, criteria=criteria).warnings
 
     assert found.startswith(warning)
+
+
+def test_warns_of_a_criterion_named_by_one_word() -> None:
+    """A gap that holds the word could not be used, so the draft would never pass."""
+    criterion = Criterion("short", "It is brief.", told=True)
+
+    (found,) = table([Measure("short", 1, half)], checks=(), criteria=(criterion,)).warnings
+
+    assert found.startswith("criterion 'short' is named by one word")
 
 
 def test_a_hidden_measure_is_not_warned_about() -> None:
@@ -140,18 +149,22 @@ def test_the_record_is_json() -> None:
 def test_the_text_is_a_table() -> None:
     """One line for each rule, columns aligned; then what there is to think about."""
     made = table(
-        [Measure.of(SHORT, 3), Measure("plain", 0, half), Measure("tone", 1, half, hidden=True)],
+        [
+            Measure.of(SHORT, 3),
+            Measure("plain_words", 0, half),
+            Measure("tone", 1, half, hidden=True),
+        ],
         criteria=(PLAIN,),
     )
 
     assert render_rule_table(made) == (
-        "rule   told  checked by  must pass  weight  share  hidden  what it says\n"
-        "short  yes   code        yes        3       75%    no      Under 40 words.\n"
-        "plain  yes   model       no         0       -      no      "
+        "rule         told  checked by  must pass  weight  share  hidden  what it says\n"
+        "short        yes   code        yes        3       75%    no      Under 40 words.\n"
+        "plain_words  yes   model       no         0       -      no      "
         "Every sentence is plain English.\n"
-        "tone   no    nobody      -          1       25%    yes\n"
+        "tone         no    nobody      -          1       25%    yes\n"
         "\n"
         "overlap: 75% of the rubric's weight is decided by checks\n"
-        "warning: 'plain' is checked but not scored: revisions are spent on what the rubric does "
-        "not see; give its measure in metrics/letter.py a weight\n"
+        "warning: 'plain_words' is checked but not scored: revisions are spent on what the rubric "
+        "does not see; give its measure in metrics/letter.py a weight\n"
     )

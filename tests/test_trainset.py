@@ -73,6 +73,7 @@ def test_reads_every_field(root: Path) -> None:
         split="val",
         origin="by hand",
         line=2,
+        file="rows.jsonl",
     )
 
 
@@ -288,7 +289,7 @@ def test_a_missing_card_is_a_warning(root: Path) -> None:
     write(root, letter(1))
     (root / "trainsets/letter/card.toml").unlink()
 
-    (warning,) = load_trainset(root, "letter").warnings
+    warning, *_ = load_trainset(root, "letter").warnings
 
     assert warning.startswith("there is no trainsets/letter/card.toml; say what the rows are:")
 
@@ -423,6 +424,16 @@ def test_an_empty_split_is_an_error() -> None:
         "trainset 'letter' has no rows in 'val' (3 in train, 0 in val, 0 in test); add rows to "
         'trainsets/letter/, or put some there with "split": "val"'
     )
+
+
+def test_an_empty_split_is_a_warning_before_it_is_needed(root: Path) -> None:
+    """`validate` says so, before a compile or a comparison stops at it."""
+    write(root, letter(1))
+
+    (warning,) = load_trainset(root, "letter").warnings
+
+    assert warning.startswith("there are no rows in ")
+    assert "compare reads test" in warning
 
 
 def test_repeated_ids_in_memory_are_an_error() -> None:

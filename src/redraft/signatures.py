@@ -67,8 +67,9 @@ def draft_signature(module: Any, draft_field: str | None) -> tuple[tuple[str, ..
     }
     for name, info in (*inputs.items(), *outputs.items()):
         if not is_text_field(info.annotation):
+            kind = getattr(info.annotation, "__name__", info.annotation)
             raise ProgramError(
-                f"field {name!r} is a {getattr(info.annotation, '__name__', info.annotation)}; "
+                f"field {name!r} has the type {kind}; "
                 "drafts and inputs are text only, so give the file's text or a description instead"
             )
     reserved = sorted(set(inputs) & set(_RESERVED))

@@ -200,11 +200,11 @@ def parse_artifact(text: str, *, expected_id: str, where: str) -> Artifact:
             "compile again, or install the version that wrote it",
             artifact_id=expected_id,
         )
-    found = artifact_id(payload)
+    found, name = artifact_id(payload), payload.get("program", "NAME")
     if found != expected_id:
         raise ArtifactError(
             f"{where} was changed after it was written: its content has id {found!r}; restore it, "
-            f"and use `redraft artifacts NAME edit {expected_id}` to edit an artifact",
+            f"and use `redraft artifacts {name} edit {expected_id}` to edit an artifact",
             artifact_id=expected_id,
         )
     artifact = from_payload(payload)

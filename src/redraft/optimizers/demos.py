@@ -179,4 +179,4 @@ def _pool(source: Source, rows: Sequence[Row], demos: Mapping[str, Demo]) -> Poo
 
 
 def _place(row: Row) -> str:
-    return "rows made in memory" if row.line is None else f"rows.jsonl line {row.line}"
+    return "rows made in memory" if row.line is None else f"{row.file} line {row.line}"

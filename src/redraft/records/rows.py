@@ -21,6 +21,7 @@ class Row:
         split: Which split the row is in; None until splits are assigned.
         origin: Where the row comes from, in the author's words.
         line: Line in the file, from 1; None for a row made in memory.
+        file: Name of that file, such as `rows.csv`; None likewise.
     """
 
     id: str
@@ -31,6 +32,7 @@ class Row:
     split: Split | None = None
     origin: str | None = None
     line: int | None = None
+    file: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -83,7 +83,11 @@ def make_rule_table(program: Program, rubric: Rubric) -> RuleTable:
         program=program.name,
         rules=tuple(rules),
         overlap=overlap,
-        warnings=(*_warn(rules, program.name), *_warn_of_overlap(rules)),
+        warnings=(
+            *_warn(rules, program.name),
+            *_warn_of_words(program.criteria),
+            *_warn_of_overlap(rules),
+        ),
     )
 
 
@@ -153,6 +157,16 @@ def _untold(rule: Rule) -> str:
         f"{rule.id!r} is scored but told to nobody: the drafter can learn it from {learns} only; "
         f"say it in the instructions and {remedy}, or set hidden=True"
     )
+
+
+def _warn_of_words(criteria: Sequence[Criterion]) -> Iterator[str]:
+    for criterion in criteria:
+        if criterion.id.isalpha():
+            yield (
+                f"criterion {criterion.id!r} is named by one word, which a gap may well hold, and "
+                "a finding whose gap names a criterion is thrown away; use a longer id, such as "
+                f"'{criterion.id}_enough'"
+            )
 
 
 def _warn_of_overlap(rules: Sequence[Rule]) -> tuple[str, ...]:

@@ -5,7 +5,7 @@ import json
 import tomllib
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from pathlib import Path
 
@@ -129,14 +129,15 @@ def load_trainset(
     found = [f"{shown}:{problem}" for problem in (*problems, *conflicts)]
     card, card_problems, warnings = _read_card(path.parent / "card.toml", root)
     _raise_problems(shown, [*found, *card_problems])
-    made = make_trainset(rows, name=name, seed=seed)
+    placed = [replace(row, file=path.name) for row in rows]
+    made = make_trainset(placed, name=name, seed=seed)
     return Trainset(
         name=name,
         rows=made.rows,
         digest=made.digest,
         gate_is_test=made.gate_is_test,
         card=card,
-        warnings=(*warnings, *made.warnings),
+        warnings=(*warnings, *_warn_of_empty_splits(made), *made.warnings),
     )
 
 
@@ -203,6 +204,17 @@ def _digest(rows: Iterable[Row]) -> str:
             ) from error
         total.update(text.encode() + b"\n")
     return total.hexdigest()
+
+
+def _warn_of_empty_splits(trainset: Trainset) -> tuple[str, ...]:
+    empty = [split for split, count in trainset.sizes().items() if not count]
+    if not empty:
+        return ()
+    return (
+        f"there are no rows in {' and '.join(map(repr, empty))}, so commands that read them stop: "
+        "compile reads train, val and gate, compare reads test; add rows, or name fewer splits in "
+        "the rows themselves",
+    )
 
 
 def _warn_of_neighbours(rows: Sequence[Row]) -> tuple[str, ...]:
