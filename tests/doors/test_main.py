@@ -146,12 +146,28 @@ def test_missing_extra_is_one_sentence_with_the_command(
 
 
 @pytest.mark.usefixtures("project")
-def test_interrupt_ends_with_130(redraft: Command, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Ctrl-C is no error of the work."""
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("run", "Interrupted.\n"),
+        (
+            "evaluate",
+            "Interrupted; replies that were recorded are kept, "
+            "so the same command goes on from there.\n",
+        ),
+    ],
+)
+def test_interrupt_ends_with_130(
+    redraft: Command, monkeypatch: pytest.MonkeyPatch, name: str, said: str
+) -> None:
+    """Ctrl-C is no error of the work, and what it leaves behind is said in one line."""
 
     def interrupted() -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("redraft.cli.run.find_root", interrupted)
+    monkeypatch.setattr(f"redraft.cli.{name}.find_root", interrupted)
 
-    assert redraft("run", "order_note").code == 130
+    shown = redraft(name, "order_note")
+
+    assert shown.code == 130
+    assert shown.err == said

@@ -1,6 +1,8 @@
 """`init`, `validate`, `prompt` and `evaluate` on the template's project."""
 
 import json
+import shutil
+from importlib.resources import as_file, files
 from pathlib import Path
 
 import pytest
@@ -28,6 +30,20 @@ def test_init_makes_a_project_that_is_valid(
     assert "rows.jsonl" in made.out
     assert validated.code == 0
     assert "warning: trainsets" not in validated.out
+
+
+def test_init_leaves_compiled_files_behind(
+    redraft: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An installer may have compiled the template's files; a new project has none of that."""
+    with as_file(files("redraft.cli") / "template") as template:
+        shutil.copytree(template, tmp_path / "template")
+    (tmp_path / "template" / "programs" / "__pycache__").mkdir(exist_ok=True)
+    monkeypatch.setattr("redraft.cli.init.files", lambda _: tmp_path)
+
+    redraft("init", str(tmp_path / "new"))
+
+    assert not list((tmp_path / "new").rglob("__pycache__"))
 
 
 def test_init_overwrites_nothing(redraft: Command, tmp_path: Path) -> None:

@@ -13,6 +13,8 @@ EXAMPLE = "redraft init my_project"
 
 # A file called .gitignore would hide parts of the template from the tools that package it.
 _RENAMED = {"gitignore": ".gitignore"}
+# Installers compile the template's Python files where they lie.
+_COMPILED = "__pycache__"
 
 
 def command(
@@ -50,6 +52,8 @@ def _copy(source: Traversable, target: Path) -> list[Path]:
     written: list[Path] = []
     for entry in sorted(source.iterdir(), key=lambda entry: entry.name):
         path = target / _RENAMED.get(entry.name, entry.name)
+        if entry.name == _COMPILED:
+            continue
         if entry.is_dir():
             written.extend(_copy(entry, path))
         else:

@@ -31,6 +31,9 @@ COMMANDS: Mapping[str, str] = MappingProxyType(
     }
 )
 
+# These record replies as they come, so that the same command pays for none of them again.
+_RECORDING = frozenset({"compile", "evaluate", "compare", "demo"})
+
 
 class _Formatter(Protocol):
     """The part of a help formatter that the table of commands needs."""
@@ -38,6 +41,12 @@ class _Formatter(Protocol):
     def section(self, name: str) -> AbstractContextManager[None]: ...
 
     def write_dl(self, rows: Sequence[tuple[str, str]]) -> None: ...
+
+
+class _Context(Protocol):
+    """The part of a call's context that is needed after an interrupt."""
+
+    invoked_subcommand: str | None
 
 
 class LazyGroup(TyperGroup):
@@ -50,6 +59,18 @@ class LazyGroup(TyperGroup):
     def get_command(self, ctx: object, cmd_name: str) -> TyperCommand | None:  # noqa: ARG002
         """Import one command's file; None for a name that is not in the table."""
         return load_command(cmd_name) if cmd_name in COMMANDS else None
+
+    def invoke(self, ctx: _Context) -> object:
+        """Run the command; say what an interrupt leaves behind, and end with 130."""
+        try:
+            return super().invoke(ctx)  # type: ignore[arg-type]  # typer's own class is private
+        except KeyboardInterrupt:
+            kept = "; replies that were recorded are kept, so the same command goes on from there"
+            print(
+                f"Interrupted{kept if ctx.invoked_subcommand in _RECORDING else ''}.",
+                file=sys.stderr,
+            )
+            raise typer.Exit(130) from None
 
     def format_commands(self, ctx: object, formatter: _Formatter) -> None:  # noqa: ARG002
         """Write the table without importing anything."""
@@ -92,9 +113,6 @@ def main(args: Sequence[str] | None = None) -> NoReturn:
     logging.getLogger("dspy.clients.lm").setLevel(logging.ERROR)
     try:
         _group().main(args=args, prog_name="redraft")
-    except KeyboardInterrupt:
-        print("Interrupted.", file=sys.stderr)
-        sys.exit(130)
     except Exception as error:  # noqa: BLE001  (nothing may leave as a traceback unasked)
         sys.exit(_report(error))
     sys.exit(0)
