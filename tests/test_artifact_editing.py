@@ -25,7 +25,7 @@ from redraft.artifact import (
 )
 from redraft.errors import ArtifactError
 from redraft.program import Program, load_base
-from redraft.records import Demo, Loop, PredictorState
+from redraft.records import Demo, Loop, Options, PredictorState
 
 NAME = "notice"
 DEMO = Demo({"request": "Lift 1 stops.", "notice": 'The lift\n"stops".'}, "r1", "scripted/test")
@@ -82,7 +82,7 @@ def test_editable_text_reads_back(predictors: dict[str, CompiledPredictor]) -> N
     """Whatever instructions and demos hold, the text for the editor loses nothing."""
     artifact = bare(predictors)
 
-    assert parse_editable(editable_text(artifact)) == artifact.state.predictors
+    assert parse_editable(editable_text(artifact), artifact.state) == artifact.state
 
 
 def test_editable_text_is_readable(root: Path) -> None:
@@ -133,11 +133,38 @@ def test_edit_makes_a_new_artifact_with_its_parent(root: Path) -> None:
     assert prompts.read_text() == "Write.\nVery short."
 
 
+def test_edit_changes_loop_settings_and_options(root: Path) -> None:
+    """What the text shows can be changed; what is left out stays as it was."""
+    parent = compiled(root)
+    write_artifact(root, parent, evaluation={}, prompts="")
+
+    def editor(text: str) -> str:
+        changed = text.replace("max_revisions = 1", "max_revisions = 3")
+        changed = changed.replace('returns = ""', 'returns = "best"').replace("patience = 2\n", "")
+        return changed + "[options.proposer]\nmax_tokens = 77\ntemperature = 1\n"
+
+    made = edit_artifact(root, NAME, parent.id, editor=editor, describe=_nothing)
+
+    assert made.loop == replace(parent.loop, max_revisions=3, returns="best")
+    assert made.options["proposer"] == Options(max_tokens=77, temperature=1.0)
+    assert made.state.predictors == parent.state.predictors
+    assert read_artifact(root, NAME, made.id) == made
+
+
 BAD_EDITS = [
     (lambda text: text, "nothing was changed"),
     (lambda text: text.replace('["draft"]', "[draft"), "cannot be read"),
     (lambda text: text.replace('["draft"', '["sketch"'), "sketch"),
-    (lambda _: "", "none"),
+    (lambda _: "", "lacks the predictor 'draft'"),
+    (lambda text: text.replace("[loop]", "[loops]"), "did you mean 'instructions'|max_revisions"),
+    (lambda text: text.replace("patience =", "patiense ="), "did you mean 'patience'"),
+    (lambda text: text.replace("votes = 1", "votes = 2"), "votes must be odd"),
+    (lambda text: text.replace("votes = 1", "votes = true"), "must be a whole number"),
+    (lambda text: text.replace('returns = ""', 'returns = "first"'), "'last' or 'best'"),
+    (lambda text: text + "[options.draftr]\n", "did you mean 'drafter'"),
+    (lambda text: text + "[options.checker]\nmax_token = 9\n", "did you mean 'max_tokens'"),
+    (lambda text: "loop = 3\n" + text.partition("[loop]")[0], "must be a table"),
+    (lambda text: text.replace("max_revisions = 1", "max_revisions = 0"), "predictor 'revise'"),
     (lambda text: text.replace("instructions =", "instruction =", 1), "'instruction' is not known"),
     (lambda text: text.replace("row_id =", "row ="), "'row' is not known"),
     (lambda text: text.replace('"notice" =', '"letter" ='), "lacks the output field 'notice'"),
@@ -175,8 +202,8 @@ def test_diff_shows_what_changed_and_no_more(root: Path) -> None:
 
     changed = [line for line in lines if line[0] in "+-" and not line.startswith("+++ ")][1:]
     assert changed == [
-        f"-# Instructions and demos of artifact {before.id} of notice.",
-        f"+# Instructions and demos of artifact {after.id} of notice.",
+        f"-# Artifact {before.id} of notice.",
+        f"+# Artifact {after.id} of notice.",
         '-Short."""',
         '+Long."""',
         "-max_revisions = 1",

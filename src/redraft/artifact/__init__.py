@@ -6,7 +6,6 @@ from redraft.artifact.editing import (
     edit_artifact,
     editable_text,
     parse_editable,
-    readable_text,
 )
 from redraft.artifact.folder import (
     artifacts_folder,
@@ -47,7 +46,6 @@ __all__ = [
     "promotions",
     "read_artifact",
     "read_evaluation",
-    "readable_text",
     "restore_program",
     "rollback",
     "verify_lineage",

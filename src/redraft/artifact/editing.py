@@ -3,17 +3,18 @@
 import difflib
 import json
 import tomllib
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import asdict, replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from redraft.artifact.behaviour import build_artifact, restore_program
 from redraft.artifact.folder import read_artifact
 from redraft.artifact.record import Artifact, Search
+from redraft.artifact.settings import SETTINGS, edited_loop, edited_options, near, setting_lines
 from redraft.artifact.writing import write_artifact
-from redraft.errors import ArtifactError, ProgramError
+from redraft.errors import ArtifactError, ConfigError, ProgramError
 from redraft.program import Program
-from redraft.records import Demo, PredictorState
+from redraft.records import Demo, PredictorState, ProgramState
 
 
 def edit_artifact(
@@ -24,7 +25,7 @@ def edit_artifact(
     editor: Callable[[str], str],
     describe: Callable[[Program], str],
 ) -> Artifact:
-    """Write a new artifact with instructions and demos that a person edited.
+    """Write a new artifact with texts, demos, loop settings and options that a person edited.
 
     Args:
         root: The project.
@@ -37,20 +38,20 @@ def edit_artifact(
         The new artifact; its `parent` is the one that was edited, which stays as it is.
 
     Raises:
-        ArtifactError: The text does not parse, changes nothing, or names another predictor.
+        ArtifactError: The text does not parse, changes nothing, or names what is not there.
         DriftError: The program or a file of it is not as it was when `artifact_id` was compiled.
     """
     parent = read_artifact(root, name, artifact_id)
     program = restore_program(root, parent)
-    edited = parse_editable(editor(editable_text(parent)))
-    if edited == parent.state.predictors:
+    edited = parse_editable(editor(editable_text(parent)), parent.state)
+    if edited == parent.state:
         raise ArtifactError(
             f"nothing was changed, so there is no new artifact beside {parent.id}",
             artifact_id=parent.id,
         )
-    _check_names(edited, parent)
+    _check_names(edited, parent, program)
     try:
-        program = program.with_state(replace(parent.state, predictors=edited))
+        program = program.with_state(edited)
         search = Search("edit", parent.search.seed)
         made = build_artifact(program, lineage=parent.lineage, search=search, parent=parent.id)
     except ProgramError as error:
@@ -64,8 +65,8 @@ def edit_artifact(
 def diff_artifacts(before: Artifact, after: Artifact) -> str:
     """Return a unified diff of instructions, demos, loop settings and options; may be empty."""
     lines = difflib.unified_diff(
-        readable_text(before).splitlines(),
-        readable_text(after).splitlines(),
+        editable_text(before).splitlines(),
+        editable_text(after).splitlines(),
         fromfile=before.id,
         tofile=after.id,
         lineterm="",
@@ -73,22 +74,12 @@ def diff_artifacts(before: Artifact, after: Artifact) -> str:
     return "\n".join(lines)
 
 
-def readable_text(artifact: Artifact) -> str:
-    """Return all that tuning chose, as text."""
-    options = {role: asdict(values) for role, values in sorted(artifact.options.items())}
-    settings = {"loop": asdict(artifact.loop), **{f"options.{r}": v for r, v in options.items()}}
-    tables = [
-        "\n".join([f"[{name}]", *(f"{key} = {json.dumps(v)}" for key, v in values.items())])
-        for name, values in settings.items()
-    ]
-    return "\n\n".join([editable_text(artifact).rstrip("\n"), *tables]) + "\n"
-
-
 def editable_text(artifact: Artifact) -> str:
-    """Return instructions and demos as TOML; `parse_editable` reads it back."""
+    """Return all that tuning chose as TOML; `parse_editable` reads it back."""
     lines = [
-        f"# Instructions and demos of artifact {artifact.id} of {artifact.program}.",
+        f"# Artifact {artifact.id} of {artifact.program}.",
         "# Saving a change makes a new artifact; demos may be changed, moved, removed and added.",
+        '# A setting that is "" is not set.',
     ]
     for name, predictor in sorted(artifact.predictors.items()):
         key = _text(name)
@@ -96,18 +87,28 @@ def editable_text(artifact: Artifact) -> str:
         fields = (*predictor.inputs, *predictor.outputs)
         for demo in predictor.demos:
             lines += ["", f"[[{key}.demos]]", *_demo_lines(key, demo, fields)]
+    lines += setting_lines(artifact.loop, artifact.options)
     return "\n".join(lines) + "\n"
 
 
-def parse_editable(text: str) -> dict[str, PredictorState]:
-    """Return the instructions and demos in a text like that of `editable_text`, by predictor.
+def parse_editable(text: str, before: ProgramState) -> ProgramState:
+    """Return what a text like that of `editable_text` says.
+
+    Args:
+        text: What a person saved.
+        before: What was edited; settings that the text leaves out stay as they are here.
 
     Raises:
-        ArtifactError: It is not TOML, or a part of it is missing or unknown.
+        ArtifactError: It is not TOML, or a part of it is missing, unknown or cannot be so.
     """
     try:
         tables = tomllib.loads(text)
-        return {name: _predictor(table) for name, table in tables.items()}
+        words = (*before.predictors, *SETTINGS)
+        texts = {n: _predictor(n, t, words) for n, t in tables.items() if n not in SETTINGS}
+        loop = edited_loop(before.loop, tables.get("loop", {}))
+        return ProgramState(texts, loop, edited_options(before.options, tables.get("options", {})))
+    except ConfigError as error:
+        raise ArtifactError(f"the edit cannot be used: {error}") from error
     except (tomllib.TOMLDecodeError, KeyError, TypeError, ValueError, AttributeError) as error:
         raise ArtifactError(
             f"the edited text cannot be read ({error}); each predictor is a table with "
@@ -115,14 +116,23 @@ def parse_editable(text: str) -> dict[str, PredictorState]:
         ) from error
 
 
-def _check_names(edited: Mapping[str, PredictorState], parent: Artifact) -> None:
-    if edited.keys() == parent.predictors.keys():
-        return
-    raise ArtifactError(
-        f"the edited text has the predictors {', '.join(sorted(edited)) or 'none'}; "
-        f"artifact {parent.id} has {', '.join(sorted(parent.predictors))}, and all must be there",
-        artifact_id=parent.id,
-    )
+def _check_names(edited: ProgramState, parent: Artifact, program: Program) -> None:
+    """Raise where a predictor is unknown, or one that still answers was left out."""
+    known = [name for name, _ in program.with_loop(edited.loop).named_predictors()]
+    for name in edited.predictors:
+        if name not in known:
+            raise ArtifactError(
+                f"there is no predictor {name!r} with these loop settings; "
+                f"{near(name, (*known, *SETTINGS))}",
+                artifact_id=parent.id,
+            )
+    missing = [n for n in known if n in parent.predictors and n not in edited.predictors]
+    if missing:
+        raise ArtifactError(
+            f"the edited text lacks the predictor {missing[0]!r}; artifact {parent.id} has "
+            f"{', '.join(sorted(parent.predictors))}, and all that still answer must be there",
+            artifact_id=parent.id,
+        )
 
 
 def _demo_lines(key: str, demo: Demo, fields: tuple[str, ...]) -> Iterator[str]:
@@ -141,10 +151,10 @@ def _demo_lines(key: str, demo: Demo, fields: tuple[str, ...]) -> Iterator[str]:
         yield from (f"{_text(name)} = {_block(value)}" for name, value in dumped.items())
 
 
-def _predictor(table: dict[str, object]) -> PredictorState:
-    unknown = sorted(table.keys() - {"instructions", "demos"})
-    if unknown:
-        raise ValueError(f"{unknown[0]!r} is not known here")
+def _predictor(name: str, table: dict[str, object], words: Sequence[str]) -> PredictorState:
+    if name not in words and "instructions" not in table:
+        raise ValueError(f"{name!r} is unknown; {near(name, words)}")
+    _check_keys(table, ("instructions", "demos"), "in a predictor")
     instructions, demos = table["instructions"], table.get("demos", [])
     if not isinstance(instructions, str) or not isinstance(demos, list):
         raise TypeError("instructions must be a text and demos tables")
@@ -152,9 +162,7 @@ def _predictor(table: dict[str, object]) -> PredictorState:
 
 
 def _demo(table: dict[str, dict[str, object]]) -> Demo:
-    unknown = sorted(table.keys() - {"row_id", "model", "fields", "json_fields"})
-    if unknown:
-        raise ValueError(f"{unknown[0]!r} is not known in a demo")
+    _check_keys(table, ("row_id", "model", "fields", "json_fields"), "in a demo")
     parsed = {name: json.loads(str(v)) for name, v in table.get("json_fields", {}).items()}
     row_id, model = table.get("row_id"), table.get("model")
     return Demo(
@@ -162,6 +170,12 @@ def _demo(table: dict[str, dict[str, object]]) -> Demo:
         None if row_id is None else str(row_id),
         None if model is None else str(model),
     )
+
+
+def _check_keys(table: Mapping[str, object], known: Sequence[str], where: str) -> None:
+    for key in table:
+        if key not in known:
+            raise ValueError(f"{key!r} is not known {where}; {near(key, known)}")
 
 
 def _block(text: str) -> str:

@@ -14,12 +14,12 @@ from redraft.artifact import (
     current,
     diff_artifacts,
     edit_artifact,
+    editable_text,
     list_artifacts,
     load,
     promote,
     read_artifact,
     read_evaluation,
-    readable_text,
     rollback,
 )
 from redraft.cli import flags
@@ -133,7 +133,7 @@ def _show(root: Path, name: str, ids: list[str], why: str) -> Done:
         "artifact": asdict(artifact),
         "evaluation": evaluation,
     }
-    return record, readable_text(artifact).rstrip("\n")
+    return record, editable_text(artifact).rstrip("\n")
 
 
 def _diff(root: Path, name: str, ids: list[str], why: str) -> Done:
