@@ -156,7 +156,7 @@ BAD_EDITS = [
     (lambda text: text.replace('["draft"]', "[draft"), "cannot be read"),
     (lambda text: text.replace('["draft"', '["sketch"'), "sketch"),
     (lambda _: "", "lacks the predictor 'draft'"),
-    (lambda text: text.replace("[loop]", "[loops]"), "did you mean 'instructions'|max_revisions"),
+    (lambda text: text.replace("[loop]", "[loops]"), "did you mean 'loop'"),
     (lambda text: text.replace("patience =", "patiense ="), "did you mean 'patience'"),
     (lambda text: text.replace("votes = 1", "votes = 2"), "votes must be odd"),
     (lambda text: text.replace("votes = 1", "votes = true"), "must be a whole number"),

@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, fields, replace
 from difflib import get_close_matches
-from typing import get_args
+from typing import Any, get_args
 
 from redraft.errors import ConfigError
 from redraft.records import Loop, Options, Role
@@ -61,9 +61,9 @@ def near(word: str, known: Sequence[str]) -> str:
     return f"did you mean {found[0]!r}?" if found else f"there are {', '.join(known)}"
 
 
-def _changes(before: Loop | Options, table: object, where: str) -> dict[str, object]:
+def _changes(before: Loop | Options, table: object, where: str) -> dict[str, Any]:
     known = [field.name for field in fields(before)]
-    changes: dict[str, object] = {}
+    changes: dict[str, Any] = {}
     for key, value in _table(table, where).items():
         if key not in known:
             raise ConfigError(f"{key!r} in [{where}] is unknown; {near(key, known)}")
