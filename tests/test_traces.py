@@ -11,6 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tiny_program import INPUTS, answered, broken_off, tiny
 
+from redraft.budget import Caps
 from redraft.calls import NoReply
 from redraft.errors import TraceError
 from redraft.events import AnswerStopped, CallStarted, DraftMade, Event, VerdictMade
@@ -110,6 +111,18 @@ def test_an_unfinished_attempt_tells_what_judging_took(store: TraceStore) -> Non
     (attempt,) = trace.attempts
     assert attempt.verdict is not None
     assert (attempt.usage.calls, attempt.check_usage.calls) == (2, 1)
+
+
+def test_a_list_counts_calls_that_were_made(store: TraceStore) -> None:
+    """A call that a cap stopped before it was made is no call; one in flight is."""
+    subject = tiny().with_traces(store).with_models(models_of(drafter="hello", reviser="hi a"))
+    capped = subject.answer_run(INPUTS, AnswerRun(caps=Caps(max_calls=1)))
+    broken_off(store, CallStarted, count=2)
+
+    in_flight, stopped = store.summaries()
+
+    assert (capped.usage.calls, len(store.load(capped.trace_id or "").calls)) == (1, 2)
+    assert (stopped.calls, in_flight.calls) == (1, 2)
 
 
 def test_traces_are_listed_newest_first(tmp_path: Path) -> None:

@@ -58,7 +58,9 @@ def read_summaries(
     sql = (
         "SELECT id, program, artifact_id, started, stopped_by, passed, "
         "(SELECT count(*) FROM attempts WHERE trace_id = id) AS attempts, "
-        "(SELECT count(*) FROM calls WHERE trace_id = id) AS calls "
+        # A call in flight counts as one; one that a cap stopped before it was made as none.
+        "(SELECT coalesce(sum(coalesce(json_extract(usage, '$.calls'), 1)), 0) FROM calls "
+        "WHERE trace_id = id) AS calls "
         f"FROM traces {where} ORDER BY started DESC, id DESC LIMIT ?"
     )
     rows = database.read(sql, (*values, -1 if limit is None else limit))

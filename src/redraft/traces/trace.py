@@ -133,7 +133,7 @@ class TraceSummary:
         stopped_by: Why it ended; None for one that was interrupted or is under way.
         passed: Of the answer; None also for an unfinished one.
         attempts: How many were made.
-        calls: How many were begun.
+        calls: How many were made; one in flight counts.
     """
 
     id: str
