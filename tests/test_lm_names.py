@@ -1,9 +1,11 @@
 """Which model each role uses."""
 
+from pathlib import Path
+
 import pytest
 
 from redraft.errors import ModelError
-from redraft.lm import model_names
+from redraft.lm import connect, model_names
 from redraft.lm.names import check_model_name
 
 
@@ -56,3 +58,15 @@ def test_a_name_has_a_provider_and_a_model(wrong: str) -> None:
     """Anything else is refused before it is used."""
     with pytest.raises(ModelError, match="written provider/model"):
         check_model_name(wrong)
+
+
+def test_a_role_that_does_not_exist_is_refused() -> None:
+    """A model that nobody would ask is a slip, and the role that was meant is named."""
+    with pytest.raises(ModelError, match="no role 'draft'; did you mean 'drafter'"):
+        model_names({"lm": "a/b"}, {"draft": "c/d"})  # type: ignore[dict-item]
+
+
+def test_connecting_a_role_that_does_not_exist_is_refused(tmp_path: Path) -> None:
+    """Likewise where models are connected by hand."""
+    with pytest.raises(ModelError, match="no role 'author'; there are drafter"):
+        connect({"author": "scripted/replies.json"}, root=tmp_path)  # type: ignore[dict-item]

@@ -13,7 +13,7 @@ from redraft.lm.catalogue import SMOLLM2, runtime_installed
 from redraft.lm.engine import Engine
 from redraft.lm.local import LocalEngine
 from redraft.lm.model import Model, Models
-from redraft.lm.names import ANTHROPIC, check_model_name
+from redraft.lm.names import ANTHROPIC, check_model_name, check_roles
 from redraft.lm.pace import Pace
 from redraft.lm.prices import prices_of
 from redraft.lm.provider import ProviderEngine
@@ -59,9 +59,10 @@ def connect(
 
     Raises:
         ConfigError: A table says something that cannot be.
-        ModelError: A name is unknown, its file is missing or wrong, or its key is not set.
+        ModelError: A role or name is unknown, its file is missing or wrong, or its key is not set.
         MissingExtraError: A model needs an optional part that is not installed.
     """
+    check_roles(names)
     store = None if recorded is None else ReplyStore(recorded)
     maker = _Maker(root, tables or {}, store, retry, keyless=keyless)
     return Models(**{role: maker.model(role, name) for role, name in names.items()})

@@ -1,6 +1,7 @@
 """Which model each role uses, from flags and from the project's settings."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from difflib import get_close_matches
 from typing import Literal, get_args
 
 from redraft.errors import ModelError
@@ -38,8 +39,9 @@ def model_names(
         flags: What the command line named: `lm`, `checker` and so on; None for "not given".
 
     Raises:
-        ModelError: Nothing names the drafter's model, or a name is no name.
+        ModelError: Nothing names the drafter's model, a name is no name, or a role no role.
     """
+    check_roles(flags, (*ROLES, "lm"))
     names: dict[Role, str] = {}
     for role in ROLES:
         own = (flags.get(role), config.get(f"{role}_lm"))
@@ -52,6 +54,16 @@ def model_names(
     if not flags.get("reviser") and not config.get("reviser_lm"):
         names["reviser"] = names["drafter"]
     return names
+
+
+def check_roles(given: Iterable[str], known: Iterable[str] = ROLES) -> None:
+    """Raise ModelError where something that was given a model is no role."""
+    roles = tuple(known)
+    for role in given:
+        if role not in roles:
+            near = get_close_matches(role, roles, n=1)
+            hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(roles)}"
+            raise ModelError(f"no role {role!r}; {hint}", model="")
 
 
 def check_model_name(name: str) -> str:
