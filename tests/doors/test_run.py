@@ -2,10 +2,13 @@
 
 import io
 import json
+import shlex
 from pathlib import Path
 
 import pytest
 from doors import REQUEST, Command, use_model
+
+from redraft.cli.init import make_project
 
 MODEL = """
 def reply(request):
@@ -190,11 +193,28 @@ def test_an_input_file_that_is_not_text(redraft: Command, tmp_path: Path) -> Non
 
 @pytest.mark.usefixtures("project")
 def test_unknown_program_lists_those_that_exist(redraft: Command) -> None:
-    """A missing program is a wrong call."""
+    """A missing program is a wrong call, and nothing else is said of it."""
     shown = redraft("run", "order_notes", "--input", REQUEST)
 
     assert shown.code == 2
     assert "order_note" in shown.err
+    assert shown.err.startswith("Error: there is no programs/order_notes.py")
+
+
+@pytest.mark.local_model
+def test_the_example_of_a_new_project_passes(
+    redraft: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The first answer that a new project's README asks for is one, on the embedded model."""
+    make_project(tmp_path / "new")
+    monkeypatch.chdir(tmp_path / "new")
+    readme = Path("README.md").read_text("utf-8").splitlines()
+    example = next(line for line in readme if line.startswith("redraft run"))
+
+    shown = redraft(*shlex.split(example)[1:])
+
+    assert shown.code == 0
+    assert "B-2210" in shown.out
 
 
 @pytest.mark.parametrize("name", ["../x", "/etc/passwd", "Order"])

@@ -9,7 +9,7 @@ from redraft.artifact import current, load
 from redraft.cli.output import print_note
 from redraft.lm import Models, connect, model_names
 from redraft.program import Program
-from redraft.project import read_config
+from redraft.project import read_config, source_path
 
 REPLIES = Path(".redraft") / "replies.sqlite"
 BATCHES = Path(".redraft") / "batches"
@@ -55,11 +55,16 @@ def open_models(
 
 
 def choose_artifact(root: Path, name: str, asked: str | None) -> str:
-    """Return which artifact answers: the one asked for, else the promoted one, else `base`."""
+    """Return which artifact answers: the one asked for, else the promoted one, else `base`.
+
+    Raises:
+        ProjectError: None is promoted and the program has no file; nothing is printed then.
+    """
     if asked is not None:
         return asked
     promoted = current(root, name)
     if promoted is None:
+        source_path(root, "programs", name)
         print_note(f"{name}: no artifact is promoted, so the program answers as its file stands.")
         return "base"
     return promoted

@@ -9,7 +9,7 @@ from redraft.checks import max_words, states_each
 
 
 class Draft(dspy.Signature):
-    """Write the note to the customer that the request asks for."""
+    """Write the note to the customer that the request asks for, in at most 25 words."""
 
     request: str = dspy.InputField()
     note: str = dspy.OutputField()
