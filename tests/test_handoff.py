@@ -157,7 +157,10 @@ def failed(kind: FailureKind) -> Answer:
         (stopped("cancelled", trace_id="ab12"), "resume trace ab12; no recorded"),
         (stopped("budget"), "answer again with a higher cap; this answer was not stored"),
         (failed("outage"), "resume trace ab12 when the model answers again;"),
-        (failed("truncated"), "raise max_tokens of the drafter;"),
+        (
+            failed("truncated"),
+            "raise max_tokens of the drafter, whose reply was cut off, or ask for less:",
+        ),
         (failed("too_long"), "shorten the inputs;"),
         (failed("refused"), "reword the request,"),
         (failed("check_error"), "correct the check: It raised."),

@@ -143,7 +143,8 @@ def _after_failure(answer: "Answer", failure: Failure) -> str:
     if failure.kind == "outage":
         return _resume(answer, " when the model answers again")
     steps = {
-        "truncated": f"raise max_tokens of the {failure.role}; its reply was cut off.",
+        "truncated": f"raise max_tokens of the {failure.role}, whose reply was cut off, or ask "
+        "for less: a model that runs on is cut off at any limit.",
         "too_long": "shorten the inputs; they do not fit into the model's context.",
         "refused": f"reword the request, or name another {failure.role}; the model refused.",
         "check_error": f"correct the check: {failure.message}",
