@@ -15,6 +15,13 @@ from redraft.lm.script import Reply
 def reply(request):
     return Reply(fail="outage")
 """
+CUT_OFF = """
+from redraft.lm.script import Reply
+
+
+def reply(request):
+    return Reply("A long note", fail="truncate")
+"""
 PAID = "openai/some-model"
 
 
@@ -158,6 +165,16 @@ def test_evaluate_prints_the_score(redraft: Command, tmp_path: Path) -> None:
     assert len((tmp_path / "rows.jsonl").read_text("utf-8").splitlines()) == 14
 
 
+def test_evaluate_counts_rows_without_a_draft(redraft: Command, project: Path) -> None:
+    """They score 0; how many they are, and why, stands in the text."""
+    use_model(project, CUT_OFF)
+
+    shown = redraft("evaluate", "order_note", "--rows", "2")
+
+    assert "pass rate   0.00 of the rows pass the rubric\n" in shown.out
+    assert "no draft: 2 rows; the reply was cut off at max_tokens=80\n" in shown.out
+
+
 @pytest.mark.usefixtures("project")
 def test_evaluate_json_is_the_record(redraft: Command) -> None:
     """As the design names its keys."""
@@ -185,7 +202,7 @@ def test_an_outage_is_not_measured_and_exits_1(redraft: Command, project: Path) 
     shown = redraft("evaluate", "order_note", "--rows", "1", "--max-calls", "5")
 
     assert shown.code == 1
-    assert "not measured: 1 rows" in shown.out
+    assert "not measured: 1 row\n" in shown.out
     assert "No answer:" in shown.err
 
 

@@ -1,5 +1,6 @@
 """`redraft evaluate`: a program's score on one split of its rows."""
 
+from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
@@ -101,15 +102,27 @@ def evaluation_text(evaluation: Evaluation) -> str:
     """Return an evaluation as a person reads it."""
     answered_by = evaluation.artifact_id or "base"
     lines = [
-        f"{evaluation.program} ({answered_by}) on {evaluation.n} rows of {evaluation.split}",
+        f"{evaluation.program} ({answered_by}) on {_rows(evaluation.n)} of {evaluation.split}",
         f"score       {number(evaluation.mean)} {interval(evaluation.low, evaluation.high)}",
-        f"pass rate   {number(evaluation.pass_rate)}",
+        f"pass rate   {number(evaluation.pass_rate)} of the rows pass the rubric",
         f"revisions   {number(evaluation.revisions_mean)} a row, "
         f"{number(evaluation.cap_hit_rate)} of the rows ended at a cap",
         f"spent       {spent_so_far(evaluation.usage)}",
     ]
+    lines += _without_draft(evaluation)
     if evaluation.not_measured:
-        lines.append(f"not measured: {evaluation.not_measured} rows")
+        lines.append(f"not measured: {_rows(evaluation.not_measured)}")
     if evaluation.checker_outages:
-        lines.append(f"scored without being checked: {evaluation.checker_outages} rows")
+        lines.append(f"scored without being checked: {_rows(evaluation.checker_outages)}")
     return "\n".join(lines)
+
+
+def _without_draft(evaluation: Evaluation) -> list[str]:
+    """Return a line for each reason why measured rows, which score 0, have no draft."""
+    failures = (r.answer.failure for r in evaluation.measured if r.answer.draft is None)
+    reasons = Counter(failure.message for failure in failures if failure is not None)
+    return [f"no draft: {_rows(count)}; {reason}" for reason, count in reasons.most_common()]
+
+
+def _rows(count: int) -> str:
+    return "1 row" if count == 1 else f"{count} rows"
