@@ -297,6 +297,13 @@ def test_sections_may_hold_sentences_alone() -> None:
     assert plain_text([Section("Title", items=("One.",))]) == "Title\n  One."
 
 
+def test_sentences_are_wrapped_at_the_width() -> None:
+    """A narrow terminal breaks no line of its own."""
+    shown = plain_text([Section("Title", items=("One two three four.",))], width=12)
+
+    assert shown == "Title\n  One two\n    three\n    four."
+
+
 def test_answers_that_went_unchecked_are_named() -> None:
     """A checker that was down is no result of the loop."""
     text = comparison_text(

@@ -9,7 +9,7 @@ from redraft.artifact import current, list_artifacts
 from redraft.budget import RunCaps
 from redraft.cli import flags
 from redraft.cli.opening import REPLIES, ModelFlags, open_models
-from redraft.cli.output import print_note, print_record
+from redraft.cli.output import print_note, print_record, text_width
 from redraft.cli.progress import progress_bar
 from redraft.cli.spending import Plan, settle
 from redraft.comparison import Options, compare, plan_comparison
@@ -99,7 +99,7 @@ def command(
     if as_json:
         print_record(comparison.record())
     else:
-        print(comparison_text(comparison))
+        print(comparison_text(comparison, width=text_width()))
     for reason in comparison.reasons:
         print_note(f"No answer: {reason}")
     raise typer.Exit(1 if comparison.reasons else 0)

@@ -13,7 +13,7 @@ from redraft.cli import flags
 from redraft.cli.answer_text import write_answer
 from redraft.cli.numbers import interval, signed
 from redraft.cli.opening import ModelFlags, open_models
-from redraft.cli.output import print_note
+from redraft.cli.output import print_note, text_width
 from redraft.cli.progress import progress_bar, spent_so_far
 from redraft.cli.spending import Plan, settle
 from redraft.comparison import Comparison
@@ -159,7 +159,8 @@ def _write_answer(artifact: str, answer: Answer) -> None:
 def _comparison_text(comparison: Comparison | None) -> str:
     if comparison is None:
         return "The compile found nothing better than the opponent, so there is no artifact."
-    return comparison_text(replace(comparison, reread=replace(comparison.reread, replies=0)))
+    fresh = replace(comparison, reread=replace(comparison.reread, replies=0))
+    return comparison_text(fresh, width=text_width())
 
 
 def _control_text(control: Control | None) -> str:

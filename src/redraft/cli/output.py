@@ -1,10 +1,13 @@
 """Where text goes: answers to stdout, everything else to stderr."""
 
 import json
+import shutil
 import sys
 from collections.abc import Mapping
 
 from rich.console import Console
+
+from redraft.report.sections import WIDTH
 
 
 def print_record(record: Mapping[str, object]) -> None:
@@ -15,6 +18,13 @@ def print_record(record: Mapping[str, object]) -> None:
 def print_note(text: str) -> None:
     """Print a line about the work on stderr."""
     print(text, file=sys.stderr)
+
+
+def text_width() -> int:
+    """Return where sentences on stdout are wrapped: at 100 columns, or at a narrower terminal."""
+    if not sys.stdout.isatty():
+        return WIDTH
+    return min(WIDTH, shutil.get_terminal_size().columns)
 
 
 def stdout_console() -> Console:

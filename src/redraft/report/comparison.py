@@ -2,6 +2,7 @@
 
 from redraft.comparison import AlternativeResult, Cell, Comparison, Gain
 from redraft.report.sections import (
+    WIDTH,
     Section,
     markdown,
     number,
@@ -15,9 +16,9 @@ HEADROOM = 0.02
 HOLM_LEVEL = 0.05
 
 
-def comparison_text(comparison: Comparison) -> str:
-    """Return a comparison as plain text for a terminal."""
-    return plain_text(_sections(comparison))
+def comparison_text(comparison: Comparison, *, width: int = WIDTH) -> str:
+    """Return a comparison as plain text for a terminal of `width` columns."""
+    return plain_text(_sections(comparison), width=width)
 
 
 def comparison_markdown(comparison: Comparison) -> str:

@@ -23,9 +23,9 @@ class Section:
     items: tuple[str, ...] = ()
 
 
-def plain_text(sections: Sequence[Section]) -> str:
-    """Return sections for a terminal, wrapped at 100 columns."""
-    return "\n\n".join("\n".join(_plain_lines(section)) for section in sections)
+def plain_text(sections: Sequence[Section], *, width: int = WIDTH) -> str:
+    """Return sections for a terminal, their sentences wrapped at `width` columns, 1 or more."""
+    return "\n\n".join("\n".join(_plain_lines(section, width)) for section in sections)
 
 
 def markdown(sections: Sequence[Section], *, level: int = 2) -> str:
@@ -50,11 +50,11 @@ def percent(share: float) -> str:
     return f"{100 * share:.0f} %"
 
 
-def _plain_lines(section: Section) -> list[str]:
+def _plain_lines(section: Section, width: int) -> list[str]:
     lines = [section.title, *_aligned(section.table)]
     for item in section.items:
         lines += textwrap.wrap(
-            item, WIDTH, initial_indent="  ", subsequent_indent="    ", break_on_hyphens=False
+            item, width, initial_indent="  ", subsequent_indent="    ", break_on_hyphens=False
         )
     return lines
 
