@@ -93,7 +93,7 @@ def test_says_looks_for_whole_words(phrase: str, found: bool) -> None:
     ("check", "met", "unmet", "told"),
     [
         (max_words(3), "One two three", "One two three four", "4 words; write at most 3"),
-        (min_words(2), "One two", "One", "1 words; write 2 or more"),
+        (min_words(2), "One two", "One", "1 word; write 2 or more"),
         (max_sentences(2), "One. Two.", THREE, "3 sentences; write at most 2"),
         (exact_sentences(2), "One. Two.", "One.", "1 sentence; write exactly 2"),
         (max_sentence_words(4), THREE, "It all comes back quite soon.", "'It all comes back quite"),
@@ -103,6 +103,20 @@ def test_counts_against_a_number(check: Check, met: str, unmet: str, told: str) 
     """The gap gives the count and what would be right."""
     assert gap(check, met) is None
     assert told in str(gap(check, unmet))
+
+
+@pytest.mark.parametrize(
+    ("check", "rule"),
+    [
+        (exact_sentences(1), "The draft has exactly 1 sentence."),
+        (max_sentences(2), "The draft has at most 2 sentences."),
+        (min_words(1), "The draft has 1 word or more."),
+        (max_words("limit"), "The draft has at most the requested number of words."),
+    ],
+)
+def test_a_rule_counts_as_people_do(check: Check, rule: str) -> None:
+    """One is singular."""
+    assert check.rule == rule
 
 
 @pytest.mark.parametrize(

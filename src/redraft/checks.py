@@ -63,7 +63,7 @@ def max_words(limit: int | str, **options: Unpack[CheckOptions]) -> Check:
             return None
         return f"The draft has {count} words; write at most {most}."
 
-    return _check("max_words", f"The draft has at most {_shown(limit)} words.", gap, options)
+    return _check("max_words", f"The draft has at most {_shown(limit, 'word')}.", gap, options)
 
 
 def min_words(limit: int | str, **options: Unpack[CheckOptions]) -> Check:
@@ -73,9 +73,9 @@ def min_words(limit: int | str, **options: Unpack[CheckOptions]) -> Check:
         least, count = _limit(facts, limit), len(words(draft))
         if least is None or count >= least:
             return None
-        return f"The draft has {count} words; write {least} or more."
+        return f"The draft has {_count(count, 'word')}; write {least} or more."
 
-    return _check("min_words", f"The draft has {_shown(limit)} words or more.", gap, options)
+    return _check("min_words", f"The draft has {_shown(limit, 'word')} or more.", gap, options)
 
 
 def max_sentences(limit: int | str, **options: Unpack[CheckOptions]) -> Check:
@@ -87,7 +87,7 @@ def max_sentences(limit: int | str, **options: Unpack[CheckOptions]) -> Check:
             return None
         return f"The draft has {_count(count, 'sentence')}; write at most {most}."
 
-    rule = f"The draft has at most {_shown(limit)} sentences."
+    rule = f"The draft has at most {_shown(limit, 'sentence')}."
     return _check("max_sentences", rule, gap, options)
 
 
@@ -100,7 +100,7 @@ def exact_sentences(number: int | str, **options: Unpack[CheckOptions]) -> Check
             return None
         return f"The draft has {_count(count, 'sentence')}; write exactly {wanted}."
 
-    rule = f"The draft has exactly {_shown(number)} sentences."
+    rule = f"The draft has exactly {_shown(number, 'sentence')}."
     return _check("exact_sentences", rule, gap, options)
 
 
@@ -116,7 +116,7 @@ def max_sentence_words(limit: int | str, **options: Unpack[CheckOptions]) -> Che
         opening = " ".join(longest.split()[:6])
         return f"The sentence {opening!r}... has {count} words; write at most {most} in each."
 
-    rule = f"No sentence has more than {_shown(limit)} words."
+    rule = f"No sentence has more than {_shown(limit, 'word')}."
     return _check("max_sentence_words", rule, gap, options)
 
 
@@ -271,5 +271,5 @@ def _spoken(key: str) -> str:
     return key.replace("_", " ")
 
 
-def _shown(limit: int | str) -> str:
-    return str(limit) if isinstance(limit, int) else "the requested number of"
+def _shown(limit: int | str, noun: str) -> str:
+    return _count(limit, noun) if isinstance(limit, int) else f"the requested number of {noun}s"
