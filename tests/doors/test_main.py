@@ -4,6 +4,7 @@ import subprocess
 import sys
 import time
 from importlib import import_module
+from importlib.metadata import version
 from pathlib import Path
 
 import pytest
@@ -74,6 +75,12 @@ def test_help_is_quick() -> None:
         seconds.append(time.perf_counter() - started)
 
     assert min(seconds) < 0.4
+
+
+def test_version_is_that_of_the_package(redraft: Command) -> None:
+    """`redraft --version` says what is installed, and the help names it."""
+    assert redraft("--version").out == f"redraft {version('redraft')}\n"
+    assert "--version" in redraft("--help").out
 
 
 def test_no_command_shows_the_help(redraft: Command) -> None:

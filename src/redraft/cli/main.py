@@ -7,8 +7,9 @@ import sys
 import traceback
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
+from importlib.metadata import version
 from types import MappingProxyType
-from typing import NoReturn, Protocol
+from typing import Annotated, NoReturn, Protocol
 
 import typer
 from typer.core import TyperCommand, TyperGroup
@@ -88,15 +89,37 @@ def load_command(name: str) -> TyperCommand:
     return command
 
 
+def _print_version(asked: bool) -> None:
+    if asked:
+        print(f"redraft {version('redraft')}")
+        raise typer.Exit
+
+
 def _group() -> TyperGroup:
-    return LazyGroup(
-        name="redraft",
+    app = typer.Typer(add_completion=False, rich_markup_mode=None)
+    app.callback(
+        cls=LazyGroup,
         help="Compile write-and-check prompts, answer with a capped loop, measure both.",
         epilog="Every command has its own --help with defaults and an example.",
         no_args_is_help=True,
-        rich_markup_mode=None,
-        commands=dict.fromkeys(COMMANDS, TyperCommand(None)),
-    )
+    )(_options)
+    group = typer.main.get_command(app)
+    assert isinstance(group, LazyGroup)
+    # A typing error is compared with these names.
+    group.commands.update(dict.fromkeys(COMMANDS, TyperCommand(None)))
+    return group
+
+
+def _options(
+    *,
+    _version: Annotated[
+        bool,
+        typer.Option(
+            "--version", callback=_print_version, is_eager=True, help="Print the version and exit."
+        ),
+    ] = False,
+) -> None:
+    """Take what stands before the command."""
 
 
 def main(args: Sequence[str] | None = None) -> NoReturn:
