@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from redraft.artifact import current
 from redraft.cli import flags
 from redraft.cli.output import print_record
-from redraft.evaluator import Subject, resolve
+from redraft.evaluator import Subject, resolve, score_references, with_facts
 from redraft.project import find_root
 from redraft.report.rules import RuleTable, make_rule_table, render_rule_table
 
@@ -20,8 +20,7 @@ def command(
     root = find_root()
     promoted = current(root, name) or "base"
     subject = resolve(name, root=root, artifact=promoted, allow_drift=allow_drift)
-    for row in subject.trainset.rows:
-        subject.program.facts(row.inputs, row.id)
+    score_references(subject.rubric, with_facts(subject.program, subject.trainset.rows))
     found = Validation(subject, make_rule_table(subject.program, subject.rubric))
     if as_json:
         print_record(found.record())

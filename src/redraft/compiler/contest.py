@@ -17,7 +17,7 @@ from redraft.artifact import (
 )
 from redraft.compiler.run import CompileRun
 from redraft.errors import ConfigError, DriftError
-from redraft.evaluator import Subject, resolve
+from redraft.evaluator import Subject, resolve, with_facts
 from redraft.evaluator.subject import RowsGiven
 from redraft.lm import Models, connect, model_names
 from redraft.optimizers import spread
@@ -120,9 +120,8 @@ def _contest(root: Path, subject: Subject, now: Lineage, run: CompileRun) -> Con
     train, val, gate = (_grouped(trainset.split(name)) for name in _READ)
     val = spread(val, seed=run.seed, place=0)[: run.limits.val_rows]
     gate = spread(gate, seed=_GATE_ORDER, place=0)[: run.limits.gate_rows]
-    for row in (*train, *val, *gate):
-        # Found here, a row that `prepare` cannot read costs neither a call nor a look.
-        base.facts(row.inputs, row.id)
+    # Found here, a row that the program cannot read costs neither a call nor a look.
+    with_facts(base, (*train, *val, *gate))
     return Contest(
         root=root,
         base=base,

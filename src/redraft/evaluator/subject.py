@@ -16,6 +16,7 @@ from redraft.artifact import (
 )
 from redraft.errors import ConfigError
 from redraft.evaluator.batch import check_batchable, evaluate_batch
+from redraft.evaluator.facts import with_facts
 from redraft.evaluator.results import Evaluation
 from redraft.evaluator.rows import EvaluationRun, evaluate_rows
 from redraft.looks import Look, record_look
@@ -106,7 +107,7 @@ class Subject:
             limit: Rows at most; 1 or more; None for all.
 
         Raises:
-            TrainsetError: The split is empty.
+            TrainsetError: The split is empty, or rows in it do not fit the program.
             ConfigError: The limit is below 1.
             PrepareError: The program's `prepare` cannot read a row.
         """
@@ -116,9 +117,8 @@ class Subject:
         # Files are often sorted by kind of row, so the first rows would not stand for all.
         chosen = {row.id for row in sorted(found, key=_draw)[:limit]}
         rows = tuple(row for row in found if row.id in chosen)
-        for row in rows:
-            # Found here, a row that `prepare` cannot read costs neither a call nor a look.
-            self.program.facts(row.inputs, row.id)
+        # Found here, a row that the program cannot read costs neither a call nor a look.
+        with_facts(self.program, rows)
         return rows
 
 
