@@ -125,6 +125,21 @@ def test_validate_lists_every_bad_row(redraft: Command, project: Path) -> None:
     assert "rows.jsonl:21" in shown.err
 
 
+def test_validate_tries_the_rubric_on_reference_drafts(redraft: Command, project: Path) -> None:
+    """A measure that crashes is found before anything is spent."""
+    rubric = project / "metrics" / "order_note.py"
+    text = rubric.read_text("utf-8")
+    crash = "def speaks_to_the_customer(row, draft):\n    row.inputs['no_such_fact']\n"
+    text = text.replace("def speaks_to_the_customer(row, draft):\n", crash)
+    rubric.write_text(text, "utf-8")
+
+    shown = redraft("validate", "order_note")
+
+    assert shown.code != 0
+    assert "measure 'speaks_to_the_customer'" in shown.err
+    assert "no_such_fact" in shown.err
+
+
 @pytest.mark.usefixtures("project")
 def test_prompt_needs_neither_inputs_nor_a_model(
     redraft: Command, monkeypatch: pytest.MonkeyPatch
