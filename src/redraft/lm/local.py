@@ -159,7 +159,7 @@ class _Loaded:
 
     def __init__(self, name: str, path: Path) -> None:
         # Read by OpenMP when xllamacpp loads it: threads that wait for each other sleep instead of
-        # spinning, which on two busy cores was three times as fast and on idle ones no slower.
+        # spinning, which on two busy cores was three times as fast and on idle ones hardly slower.
         os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
         try:
             server_class = room.LlamaServer
